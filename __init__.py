@@ -1,0 +1,1 @@
+"""CUDAMaster makes CUDA kernels faster and proves that they still compute the same."""

@@ -1,0 +1,1 @@
+"""MSKernelBench: the tasks, what each one computes, and how results are scored."""

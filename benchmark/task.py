@@ -1,0 +1,132 @@
+"""What to compute: the task, its cases and its reference."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from .contract import Contract, Precision
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class CaseSet(StrEnum):
+    """Which set a case belongs to."""
+
+    SMALL = "small"
+    """Fast, odd and awkward shapes: the first gate, and all that the cpu device runs."""
+    PAPER = "paper"
+    """The paper's sizes: what is timed and scored."""
+    LARGE = "large"
+    """Sizes that fill a big GPU, well past a 60 MB L2."""
+    HIDDEN = "hidden"
+    """Never shown to a model: other sizes and other parameter values."""
+
+
+class Case(BaseModel):
+    """One size with its parameters and the distribution of its data. The seed is chosen when it runs."""
+
+    model_config = ConfigDict(frozen=True)
+
+    set: CaseSet
+    sizes: dict[str, int]
+    scalars: dict[str, float] = {}
+    distribution: str = "uniform"
+    exact: bool = False
+    """The data make every intermediate representable in any order of operations: compared bit for bit."""
+    null: tuple[str, ...] = ()
+    """Nullable arrays passed as null pointers."""
+
+    @property
+    def name(self) -> str:
+        """A short readable identity, e.g. `N=65536 uniform`."""
+        values = ",".join(f"{k}={v:g}" for k, v in {**self.sizes, **self.scalars}.items())
+        return " ".join([values, self.distribution, *(f"{n}=null" for n in self.null)])
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The right answer for one output array, flattened or in its shape.
+
+    `value` is float64 (or int for index arrays) from the definition of the task, never from the baseline.
+    `bound` is the largest legal |output − value| per element, the final rounding to the output type included;
+    None demands equality with `value` rounded to the output type. NaN and infinities must match exactly.
+    """
+
+    value: NDArray[Any]
+    bound: NDArray[np.float64] | None = None
+
+
+Arrays = Mapping[str, "NDArray[Any]"]
+"""Input arrays by name. Floating arrays are float64 with values exactly representable in the storage type."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to compute, on what, and how a result is judged. One folder of the benchmark defines one."""
+
+    name: str
+    category: str
+    formula: str
+    """One line of mathematics, as a person would write it."""
+    contract: Contract
+    cases: tuple[Case, ...]
+    generate: Callable[[Case, Precision, np.random.Generator], dict[str, NDArray[Any]]]
+    """Draw the input arrays of a case: float64 (rounded to the storage type by the caller) or int32."""
+    reference: Callable[[Arrays, Case, Precision], dict[str, Expected]]
+    """Return the expected outputs by name, in float64, with their error bounds."""
+    complexity: Callable[[Mapping[str, int]], int]
+    """T(N) of the paper's score: operations of the naive algorithm, 64-bit."""
+    min_flops: Callable[[Mapping[str, int]], int]
+    """Proven lower bound of floating-point operations; 0 where unknown."""
+    min_bytes: Callable[[Mapping[str, int], Precision], int]
+    """Proven lower bound of bytes moved to or from device memory: each input read once, each output written once."""
+    waste: str
+    """One sentence: what the baseline wastes."""
+    strategies: tuple[str, ...] = ()
+    """Known good strategies, most rewarding first."""
+    notes: str = ""
+    """Where and why the contract differs from the paper's."""
+    folder: Path = field(default=Path(), compare=False)
+    tensor_cores: bool = False
+    """The work is a matrix product that tensor cores can do in bf16."""
+
+    def source(self, precision: Precision) -> str:
+        """Return the baseline's CUDA source."""
+        return (self.folder / f"{precision}.cu").read_text()
+
+    def in_set(self, *sets: CaseSet) -> tuple[Case, ...]:
+        """Return the cases of these sets, in order."""
+        return tuple(c for c in self.cases if c.set in sets)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Identity of the task's definition: the hash of its Python file and its baselines."""
+        digest = hashlib.sha256()
+        for path in sorted(self.folder.glob("*")):
+            if path.suffix in (".py", ".cu", ".json"):
+                digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        return digest.hexdigest()
+
+
+class Unit(BaseModel):
+    """One task in one precision: what a run optimises."""
+
+    model_config = ConfigDict(frozen=True)
+
+    task: str
+    precision: Precision
+
+    @property
+    def name(self) -> str:
+        """E.g. `dot_product-fp32`."""
+        return f"{self.task}-{self.precision}"

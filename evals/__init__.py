@@ -1,0 +1,1 @@
+"""Whole-benchmark runs: suites, ablations, reports."""

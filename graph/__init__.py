@@ -1,0 +1,1 @@
+"""The state machine: build, start, resume, answer, checkpoints."""

@@ -1,0 +1,1 @@
+"""Chat models behind one factory, and what surrounds a question: journal, budget, parsing."""

@@ -1,0 +1,1 @@
+"""LangChain tools, thin, and under them the machinery: devices, judge, profile."""

@@ -1,0 +1,1 @@
+"""The cpu device: CUDA source compiled for the host and really run."""

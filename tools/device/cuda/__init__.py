@@ -1,0 +1,1 @@
+"""The cuda device: nvcc and a GPU."""

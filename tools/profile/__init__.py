@@ -1,0 +1,1 @@
+"""Hardware analysis: from counters to the one thing to fix."""
