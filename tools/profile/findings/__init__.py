@@ -1,0 +1,1 @@
+"""The findings of the diagnosis, one file each."""

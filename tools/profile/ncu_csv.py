@@ -1,0 +1,121 @@
+"""Read the raw page of Nsight Compute as CSV (`ncu --csv --page raw`, live or imported) into a profile."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+
+from ..records import LaunchProfile, Metric, Profile
+from .metrics import METRICS, MetricSpec, metric_spec
+from .ncu_errors import explain_ncu
+from .units import UnknownUnit, to_base
+
+
+class UnreadableReport(ValueError):
+    """The text holds no usable table. The message says what was found instead, and what to do."""
+
+
+def parse_ncu_csv(text: str, *, gpu: str = "", case: str = "", wanted: Sequence[str] = ()) -> Profile:
+    """Parse the raw page: a row of names, a row of units, then one row per launch.
+
+    Program output and ncu's own notes may stand before and after the table. Numbers may be scaled (`Kbyte`, `us`) or not, with
+    thousands separators or not; the result is in the registry's base units. Metrics that the registry doesn't know are left out.
+
+    Args:
+        text: all that ncu printed.
+        gpu: name of the GPU; default: the one that the table names, if it does.
+        case: name of the case that ran.
+        wanted: our names of metrics whose columns must be there.
+
+    Raises:
+        UnreadableReport: no table, a wanted column is missing, no launch, or a unit that can't be converted.
+    """
+    rows = _table(text)
+    header, units, launches = rows[0], rows[1], rows[2:]
+    if not launches:
+        raise UnreadableReport(_why(text, "the table has no launches"))
+    columns = {name: index for index, name in reversed(list(enumerate(header)))}
+    for name in wanted:
+        spec = metric_spec(name)
+        if spec.ncu and not any(n in columns for n in spec.ncu):
+            raise UnreadableReport(
+                f"no column for {name}: expected {' or '.join(spec.ncu)}; was it collected, and does this GPU have it?"
+            )
+    found = [(spec, columns[n]) for spec in METRICS for n in spec.ncu[:] if n in columns and n == _first(spec, columns)]
+    profiles = tuple(
+        LaunchProfile(
+            kernel=kernel_name(row[columns["Kernel Name"]]),
+            grid=_extent(row[columns["Grid Size"]]),
+            block=_extent(row[columns["Block Size"]]),
+            metrics=dict(
+                (spec.name, Metric(value=value, unit=spec.unit))
+                for spec, index in found
+                if (value := _value(row[index], units[index], spec)) is not None
+            ),
+        )
+        for row in launches
+    )
+    named = columns.get("device__attribute_display_name")
+    return Profile(
+        device="cuda", gpu=gpu or (launches[0][named] if named is not None else ""), case=case, launches=profiles
+    )
+
+
+def kernel_name(signature: str) -> str:
+    """Return the plain name of a kernel from its signature, e.g. `void ns::sum<float, 4>(const float *)` → `sum`."""
+    name = re.sub(r"\(anonymous namespace\)|<unnamed>", "", signature)
+    depth, kept = 0, ""
+    for character in name:
+        if character in "<(":
+            depth += 1
+        if depth == 0:
+            kept += character
+        if character in ">)":
+            depth -= 1
+    return kept.split()[-1].split("::")[-1] if kept.split() else signature
+
+
+def _table(text: str) -> list[list[str]]:
+    start = re.search(r'^"ID",', text, re.MULTILINE)
+    if start is None:
+        raise UnreadableReport(_why(text, "no table of the raw page was found"))
+    rows: list[list[str]] = []
+    for row in csv.reader(io.StringIO(text[start.start() :])):
+        if rows and len(row) != len(rows[0]):
+            break
+        rows.append(row)
+    if len(rows) < 2 or rows[1][0].isdigit():
+        raise UnreadableReport("the table has no row of units: print the raw page (`--page raw --csv`)")
+    missing = {"Kernel Name", "Grid Size", "Block Size"} - set(rows[0])
+    if missing:
+        raise UnreadableReport(
+            f"the table has no column {', '.join(sorted(missing))}: print the raw page (`--page raw`)"
+        )
+    return rows
+
+
+def _why(text: str, otherwise: str) -> str:
+    problem = explain_ncu(text)
+    return problem.sentence if problem else f"{otherwise}; the output begins: {text.strip()[:200]!r}"
+
+
+def _first(spec: MetricSpec, columns: dict[str, int]) -> str:
+    return next(name for name in spec.ncu if name in columns)
+
+
+def _extent(text: str) -> tuple[int, int, int]:
+    x, y, z = (int(part) for part in re.findall(r"\d+", text.replace(",", ", ")))
+    return x, y, z
+
+
+def _value(text: str, unit: str, spec: MetricSpec) -> float | None:
+    """Return the number in base units; None where ncu has none (`no data`, `nan`, `n/a`)."""
+    plain = text.replace(",", "").split(" ")[0]
+    if not re.fullmatch(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", plain):
+        return None
+    try:
+        return to_base(float(plain), unit, spec.unit)
+    except UnknownUnit as error:
+        raise UnreadableReport(f"column of {spec.name}: {error}") from error
