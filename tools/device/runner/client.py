@@ -1,0 +1,534 @@
+"""The driver's side of an evaluation process: starts it, feeds it, checks what it left behind, ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from ....benchmark.contract import Argument, DType, Precision, Role
+from ....benchmark.task import Case, Task
+from ..port import CallResult, Unsupported
+from .host_program import build_glue
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_COMPARED_HERE: Final = 1 << 20
+"""Inputs up to this many bytes come back and are compared here; larger ones are compared by the host program."""
+_NUMPY_NAMES: Final = {DType.F32: "float32", DType.BF16: "uint16", DType.I32: "int32"}
+
+
+class RunnerFault(RuntimeError):
+    """The machine or the host program failed, not the candidate. The message says what to look at."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an evaluation process may use."""
+
+    start_s: float = 60.0
+    """Until the library is loaded; a GPU context takes a second or two."""
+    call_s: float = 20.0
+    """One call of the entry function and bringing its results back."""
+    cpu_s: int = 900
+    """Processor time of the whole process: the last line of defence if the driver dies."""
+    memory_bytes: int | None = None
+    """Address space. None on a GPU, whose driver reserves terabytes of it."""
+    file_bytes: int = 16 << 20
+    """Largest file that it may write: its log."""
+    workspace_bytes: int = 4 << 30
+    """Largest workspace that a candidate may ask for."""
+
+
+@dataclass(frozen=True)
+class TimedCalls:
+    """What `RunnerProcess.time` measured, one number per call, microseconds. A claim: the candidate shares the process."""
+
+    device_us: tuple[float, ...]
+    wall_us: tuple[float, ...]
+    block_wall_s: float
+    """Seconds that the whole block took by the driver's clock: the claims must fit into it."""
+
+
+@dataclass(frozen=True)
+class _Buffer:
+    argument: Argument
+    bytes: int
+    shape: tuple[int, ...]
+    before: NDArray[Any] | None
+
+
+def _run_folder() -> Path:
+    """Make a private folder for bulk data, in memory where there is room."""
+    shared = Path("/dev/shm")
+    with contextlib.suppress(OSError):
+        room = os.statvfs(shared)
+        if os.access(shared, os.W_OK) and room.f_bavail * room.f_frsize > 2 << 30:
+            return Path(tempfile.mkdtemp(prefix="cudamaster-", dir=shared))
+    return Path(tempfile.mkdtemp(prefix="cudamaster-"))
+
+
+class RunnerProcess:
+    """One process with one library loaded (implements `port.Runner`).
+
+    `wrapper` is a tool to run it under, such as Nsight Compute or compute-sanitizer: then descriptors, children and
+    sockets stay allowed. `guard_bytes=0` drops the guard bands, so that a tool sees each buffer's true end.
+    """
+
+    def __init__(
+        self,
+        executable: Path,
+        library: Path,
+        task: Task,
+        precision: Precision,
+        *,
+        limits: Limits | None = None,
+        environment: Mapping[str, str] | None = None,
+        guard_bytes: int = 4096,
+        wrapper: Sequence[str] = (),
+        builds: Path | None = None,
+    ) -> None:
+        self.task, self.precision, self.limits = task, precision, limits or Limits()
+        self.reply: dict[str, Any] = {}
+        """The host program's last answer in full, e.g. `beyond_stream_us`: time after the stream was done."""
+        self._dead: CallResult | None = None
+        self._buffers: list[_Buffer] = []
+        self._workspace_bytes = 0
+        self._pending = b""
+        self.isolated = False
+        """True if the kernel refuses new processes, sockets and the like to the process."""
+        glue = build_glue(task.contract, builds)
+        self._guard = secrets.token_bytes(guard_bytes)
+        self.folder = _run_folder()
+        (self.folder / "guard.bin").write_bytes(self._guard)
+        self._log = self.folder / "stdout", self.folder / "stderr"
+        ours, theirs = socket.socketpair()
+        self._socket = ours
+        command = [
+            *wrapper,
+            str(executable),
+            str(theirs.fileno()),
+            str(self.folder),
+            str(glue),
+            str(library.absolute()),
+        ]
+        command += [task.contract.entry, f"cpu_s={self.limits.cpu_s}", f"file_bytes={self.limits.file_bytes}"]
+        command += [f"memory_bytes={self.limits.memory_bytes or 0}", f"trusted_tool={int(bool(wrapper))}"]
+        scrubbed = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "HOME": str(self.folder), "TMPDIR": str(self.folder)}
+        try:
+            with self._log[0].open("wb") as out, self._log[1].open("wb") as err:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder, start_new_session=True,
+                    pass_fds=[theirs.fileno()], env={**scrubbed, **(environment or {})},
+                )  # fmt: skip
+        except OSError:
+            ours.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        finally:
+            theirs.close()
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        ready = self._line(self.limits.start_s)
+        if ready != b"ready":
+            # Foreign code is not loaded yet: this is the machine's fault.
+            reason = self._dead.message if self._dead else ready.decode(errors="replace") if ready else ""
+            with contextlib.suppress(ValueError):
+                reason = str(json.loads(ready or b"")["fatal"])
+            raise RunnerFault(f"the host program did not start: {reason}")
+        loaded = self._line(self.limits.start_s)
+        (self.folder / "guard.bin").unlink()
+        if loaded is None:
+            return
+        self._nonce = secrets.token_hex(16).encode()
+        reply = self._ask(self._nonce.decode(), self.limits.start_s)
+        if reply is not None and "load_error" in reply:
+            self._dead = CallResult("launch_error", f"the library cannot be loaded: {reply['load_error']}")
+        self.isolated = bool(reply and reply.get("filtered"))
+
+    # --- the protocol ------------------------------------------------------------------------------------------------
+
+    def _line(self, timeout_s: float) -> bytes | None:
+        """Return the next line, or None after recording why there is none."""
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self._pending:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._kill()
+                self._dead = CallResult("timeout", f"no answer within {timeout_s:g} s{self._tail()}")
+                return None
+            self._socket.settimeout(left)
+            try:
+                data = self._socket.recv(1 << 16)
+            except TimeoutError:
+                continue
+            except OSError:
+                data = b""
+            if not data:
+                self._dead = CallResult("crash", self._obituary())
+                return None
+            self._pending += data
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line
+
+    def _answer(self, timeout_s: float) -> dict[str, Any] | None:
+        line = self._line(timeout_s)
+        if line is None:
+            return None
+        nonce, _, text = line.partition(b" ")
+        if not secrets.compare_digest(nonce, self._nonce):
+            self._kill()
+            self._dead = CallResult("crash", "an answer without the right nonce came: the channel was tampered with")
+            return None
+        reply: dict[str, Any] = json.loads(text)
+        self.reply = reply
+        if "fatal" in reply:
+            self._kill()
+            raise RunnerFault(f"the host program gave up: {reply['fatal']}")
+        return reply
+
+    def _ask(self, command: str, timeout_s: float) -> dict[str, Any] | None:
+        try:
+            self._socket.settimeout(timeout_s)
+            self._socket.sendall(command.encode() + b"\n")
+        except OSError:
+            self._dead = CallResult("crash", self._obituary())
+            return None
+        return self._answer(timeout_s)
+
+    def _obituary(self) -> str:
+        """Say how the process ended."""
+        try:
+            code = self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._kill()
+            return f"the process closed its channel without ending{self._tail()}"
+        self._kill()
+        if code < 0:
+            with contextlib.suppress(ValueError):
+                return f"the process was ended by {signal.Signals(-code).name}{self._tail()}"
+        return f"the process ended by itself with exit code {code}{self._tail()}"
+
+    def _tail(self) -> str:
+        text = self.log()[-2000:].strip()
+        return f"; its last output:\n{text}" if text else ""
+
+    def log(self) -> str:
+        """Return what the process wrote to stderr and stdout so far (the last 64 KiB of each)."""
+        texts = []
+        for path in reversed(self._log):
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - (1 << 16)))
+                texts.append(file.read().decode(errors="replace"))
+        return "".join(texts)
+
+    def _kill(self) -> None:
+        """End the whole group and wait for it."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    # --- port.Runner -------------------------------------------------------------------------------------------------
+
+    @property
+    def dead(self) -> CallResult | None:
+        """Why the process is of no use any more, or None."""
+        return self._dead
+
+    def load_case(self, case: Case, arrays: Mapping[str, NDArray[Any]], *, new_pointers: bool = True) -> None:
+        """Put a case's arrays (storage type) on the device. `new_pointers=False` reuses the buffers of the last case.
+
+        A candidate that fails here (in its `_workspace_bytes`) fails the following `call`.
+
+        Raises:
+            Unsupported: the device has too little memory for the case.
+            RunnerFault: the machine or the host program failed.
+            ValueError: an array has another type or size than the contract says.
+        """
+        import numpy as np
+
+        if self._dead is not None:
+            return
+        tokens, offset, buffers = [], 0, []
+        pieces: list[tuple[int, NDArray[Any]]] = []
+        for argument in self.task.contract.arguments:
+            if argument.role is Role.SIZE:
+                tokens.append(f"int:{case.sizes[argument.name]}")
+            elif argument.role is Role.SCALAR:
+                value = case.scalars[argument.name]
+                tokens.append(f"int:{int(value)}" if argument.dtype is DType.I32 else f"float:{float(value).hex()}")
+            elif argument.name in case.null:
+                tokens.append("null")
+            else:
+                count = self.task.contract.bytes_of(argument, self.precision, case.sizes)
+                before = None
+                if argument.role is not Role.OUT:
+                    dtype = np.dtype(_NUMPY_NAMES[argument.dtype.resolve(self.precision)])
+                    before = np.ascontiguousarray(arrays[argument.name])
+                    if before.dtype != dtype or before.nbytes != count:
+                        raise ValueError(
+                            f"array {argument.name!r} of case {case.name}: {before.dtype} with {before.nbytes} bytes, "
+                            f"the contract says {dtype} with {count}"
+                        )
+                    pieces.append((offset, before))
+                tokens.append(f"{argument.role.value}:{count}:{offset}")
+                buffers.append(_Buffer(argument, count, argument.extents(case.sizes), before))
+                if before is not None:
+                    offset += -(-count // 256) * 256
+        self._buffers = buffers
+        with (self.folder / "inputs.bin").open("wb") as file:
+            file.truncate(offset)
+            for at, array in pieces:
+                file.seek(at)
+                file.write(memoryview(array.reshape(-1).view(np.uint8)))
+        seconds = self.limits.call_s + offset / 1e9
+        reply = self._ask(f"case {int(not new_pointers)} {self.limits.workspace_bytes} {' '.join(tokens)}", seconds)
+        if reply is None:
+            return
+        if "no_memory" in reply:
+            raise Unsupported(
+                f"case {case.name}: the device has no memory for a buffer of {reply['no_memory']:,} bytes"
+            )
+        self._workspace_bytes = int(reply["workspace_bytes"])
+        if not reply["fits"]:
+            self._dead = CallResult(
+                "launch_error",
+                f"{self.task.contract.workspace_entry} asks for {self._workspace_bytes:,} bytes; "
+                f"at most {self.limits.workspace_bytes:,} are given, as far as the device has them",
+            )
+
+    def call(self, poison: int = 0xFF, positions: Mapping[str, NDArray[np.int64]] | None = None) -> CallResult:
+        """Poison outputs and workspace, call the entry once, synchronize, and bring everything back.
+
+        Of an output named in `positions` only those elements (flat, ascending) come back, as a 1-D array; guard bands
+        and unwritten elements are still looked for everywhere.
+        """
+        if self._dead is not None:
+            return self._dead
+        plan = self._plan(positions or {})
+        reply = self._ask(f"call {poison} {plan.request}", self.limits.call_s + plan.bytes / 2e8)
+        if reply is None:
+            assert self._dead is not None
+            return self._dead
+        result = self._failure(reply)
+        return result or self._collected(reply, plan, poison)
+
+    def last_outputs(self, positions: Mapping[str, NDArray[np.int64]] | None = None) -> CallResult:
+        """Bring back what the last timed call left behind (timed calls poison with 0xFF too)."""
+        if self._dead is not None:
+            return self._dead
+        plan = self._plan(positions or {})
+        reply = self._ask(f"collect {plan.request}", self.limits.call_s + plan.bytes / 2e8)
+        if reply is None:
+            assert self._dead is not None
+            return self._dead
+        return self._collected(reply, plan, 0xFF)
+
+    def _failure(self, reply: Mapping[str, Any]) -> CallResult | None:
+        if reply["sync"]:
+            self._kill()
+            self._dead = CallResult("crash", f"the device failed during the call: {reply['error']}{self._tail()}")
+            return self._dead
+        if reply["entry"] or reply["last"]:
+            where = "the entry returned an error" if reply["entry"] else "a launch failed and the entry did not say so"
+            return CallResult("launch_error", f"{where}: {reply['error']}", wall_us=reply["wall_us"])
+        return None
+
+    def _plan(self, positions: Mapping[str, NDArray[np.int64]]) -> _Plan:
+        """Decide what comes back and where in outputs.bin it goes."""
+        import numpy as np
+
+        fields, at, whole, samples = [], 0, [], []
+        for index, buffer in enumerate(self._buffers):
+            name, size = buffer.argument.name, buffer.argument.dtype.resolve(self.precision).itemsize
+            if name in positions and buffer.argument.role is not Role.IN:
+                wanted = np.ascontiguousarray(positions[name], dtype=np.int64)
+                offset = sum(s.nbytes for s in samples)
+                samples.append(wanted)
+                fields.append(f"{index}:sample:{at}:{len(wanted)}:{offset}:{size}")
+                whole.append((index, at, (len(wanted),), len(wanted) * size))
+                at += -(-len(wanted) * size // 256) * 256
+            elif buffer.argument.role is not Role.IN or buffer.bytes <= _COMPARED_HERE:
+                fields.append(f"{index}:whole:{at}")
+                whole.append((index, at, buffer.shape, buffer.bytes))
+                at += -(-buffer.bytes // 256) * 256
+            else:
+                fields.append(f"{index}:compare:0")
+        if samples:
+            (self.folder / "positions.bin").write_bytes(b"".join(s.tobytes() for s in samples))
+        guards = 2 * len(self._guard) * (len(self._buffers) + 1)
+        with (self.folder / "outputs.bin").open("wb") as file:
+            file.truncate(at + guards)
+        return _Plan(f"{at} {' '.join(fields)}", tuple(whole), at, sum(b.bytes for b in self._buffers))
+
+    def _collected(self, reply: Mapping[str, Any], plan: _Plan, poison: int) -> CallResult:
+        import numpy as np
+
+        outputs: dict[str, NDArray[Any]] = {}
+        unwritten: dict[str, int] = {}
+        damage: list[str] = []
+        with (self.folder / "outputs.bin").open("rb") as file:
+            view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if plan.guards_offset or self._guard else b""
+        for index, at, shape, count in plan.whole:
+            buffer = self._buffers[index]
+            dtype = np.dtype(_NUMPY_NAMES[buffer.argument.dtype.resolve(self.precision)])
+            array = (
+                np.frombuffer(view, dtype, count // dtype.itemsize, at).reshape(shape)
+                if count
+                else np.empty(shape, dtype)
+            )
+            name = buffer.argument.name
+            if buffer.argument.role is Role.IN:
+                assert buffer.before is not None
+                changed = np.flatnonzero(array.reshape(-1).view(np.uint8) != buffer.before.reshape(-1).view(np.uint8))
+                if len(changed):
+                    damage.append(f"input {name!r} was changed, first at byte {changed[0]} ({len(changed)} bytes)")
+                continue
+            outputs[name] = array.copy()
+            if buffer.argument.role is Role.OUT and str(index) not in reply["unwritten"]:
+                bits = outputs[name].reshape(-1).view(f"u{dtype.itemsize}")
+                pattern = int.from_bytes(bytes([poison]) * dtype.itemsize, "little")
+                unwritten[name] = int(np.count_nonzero(bits == pattern))
+        for key, count in reply["unwritten"].items():
+            if self._buffers[int(key)].argument.role is Role.OUT:
+                unwritten[self._buffers[int(key)].argument.name] = count
+        damage += [
+            f"input {self._buffers[int(key)].argument.name!r} was changed, first at byte {first}"
+            for key, first in reply["changed"].items()
+        ]
+        damage += self._guard_damage(view, plan.guards_offset)
+        return CallResult(
+            "ok", outputs=outputs, unwritten=unwritten, damage=tuple(damage), wall_us=float(reply.get("wall_us", 0.0))
+        )
+
+    def _guard_damage(self, view: mmap.mmap | bytes, at: int) -> list[str]:
+        import numpy as np
+
+        size = len(self._guard)
+        if not size:
+            return []
+        named = [(b.argument.name, b.bytes) for b in self._buffers]
+        if self._workspace_bytes:
+            named.append(("workspace", self._workspace_bytes))
+        right = np.frombuffer(self._guard, np.uint8)
+        found = []
+        for name, count in named:
+            before, after = (np.frombuffer(view, np.uint8, size, at + k * size) for k in (0, 1))
+            at += 2 * size
+            if len(wrong := np.flatnonzero(before != right)):
+                found.append(f"memory before {name!r} was overwritten: byte {int(wrong[-1]) - size}")
+            if len(wrong := np.flatnonzero(after != right)):
+                found.append(f"memory after {name!r} was overwritten: byte {count + int(wrong[0])} of {count}")
+        return found
+
+    # --- beyond the port ---------------------------------------------------------------------------------------------
+
+    def repeat(self, count: int, poison: int = 0xFF) -> tuple[str, ...] | CallResult:
+        """Call `count` times, all poisoned afresh, and return a 64-bit hash of all outputs per call, or the failure."""
+        if self._dead is not None:
+            return self._dead
+        reply = self._ask(f"repeat {count} {poison}", self.limits.call_s * count)
+        if reply is None:
+            assert self._dead is not None
+            return self._dead
+        return self._failure(reply) or tuple(reply["hashes"])
+
+    def time(self, method: Literal["cold", "warm"], repetitions: int) -> TimedCalls | CallResult:
+        """Time `repetitions` calls one by one, or return the failure.
+
+        Raises:
+            Unsupported: this device has no clock of its own.
+        """
+        if self._dead is not None:
+            return self._dead
+        start = time.monotonic()
+        reply = self._ask(f"time {method} {repetitions}", self.limits.call_s + repetitions * 1.0)
+        if reply is None:
+            assert self._dead is not None
+            return self._dead
+        if "unsupported" in reply:
+            raise Unsupported(str(reply["unsupported"]))
+        device, wall = tuple(map(float, reply["device_us"])), tuple(map(float, reply["wall_us_each"]))
+        return self._failure(reply) or TimedCalls(device, wall, time.monotonic() - start)
+
+    def reset_counters(self) -> None:
+        """Set the cpu device's counters to zero.
+
+        Raises:
+            Unsupported: this device has none.
+        """
+        reply = None if self._dead else self._ask("counters reset", self.limits.call_s)
+        if reply is not None and "unsupported" in reply:
+            raise Unsupported(str(reply["unsupported"]))
+
+    def counters(self) -> dict[str, Any]:
+        """Return the cpu device's counters since the last reset; empty if the process is dead.
+
+        Raises:
+            Unsupported: this device has none.
+        """
+        reply = None if self._dead else self._ask("counters get", self.limits.call_s)
+        if reply is None:
+            return {}
+        if "unsupported" in reply:
+            raise Unsupported(str(reply["unsupported"]))
+        counters: dict[str, Any] = json.loads((self.folder / "counters.json").read_bytes())
+        return counters
+
+    def usage(self) -> dict[str, int]:
+        """Return device and resident memory in bytes, threads and open descriptors; empty if the process is dead."""
+        reply = None if self._dead else self._ask("mem", self.limits.call_s)
+        return {name: int(value) for name, value in (reply or {}).items()}
+
+    def finish(self, timeout_s: float) -> int | None:
+        """Ask the process to end and wait, so that a tool around it can write its report; return the exit code."""
+        with contextlib.suppress(OSError):
+            self._socket.sendall(b"quit\n")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(timeout_s)
+        return None
+
+    def close(self) -> None:
+        """End the process and all that it started, and remove its folder."""
+        self._kill()
+        self._socket.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._dead is None:
+            self._dead = CallResult("crash", "the process was closed")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class _Plan:
+    request: str
+    whole: tuple[tuple[int, int, tuple[int, ...], int], ...]
+    """Buffer index, offset in outputs.bin, shape, bytes."""
+    guards_offset: int
+    bytes: int

@@ -1,0 +1,545 @@
+// The host program of one evaluation: loads one candidate library, feeds it cases, and brings back what it left behind.
+//
+// Written against the CUDA runtime API alone, so that it builds with g++ for a GPU and for the cpu device.
+// It knows no expected value and gives no verdict. Commands come as lines on one socket; each answer is a line that
+// begins with a nonce which the driver sent after the library was loaded. Bulk data pass through files in a private folder:
+//   guard.bin      random bytes around every buffer       positions.bin  which elements to return of a huge output
+//   inputs.bin     the arrays of a case                   outputs.bin    what comes back (sized by the driver)
+//
+//   runner SOCKET FOLDER GLUE LIBRARY ENTRY  cpu_s=N file_bytes=N memory_bytes=N (0: no limit) trusted_tool=0|1
+#include <cuda_runtime.h>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sandbox.h"
+#ifdef WITH_TIMING
+#include "timing.h"
+#endif
+
+namespace {
+
+// One argument by value; the glue library knows which member the entry's prototype wants.
+union Value {
+  void* pointer;
+  int integer;
+  float real;
+};
+using GlueCall = int (*)(void* entry, const Value* values, void* workspace, size_t workspace_bytes, void* stream);
+using GlueWorkspace = size_t (*)(void* entry, const Value* values);
+
+struct Buffer {
+  char* base = nullptr;      // start of the allocation: guard, data, guard
+  size_t bytes = 0;          // of the data
+  size_t input_offset = 0;   // in inputs.bin
+  bool reads = false, writes = false;
+  char* pristine = nullptr;  // device copy of an inout array's input, made when first timed
+};
+
+struct Mapping {
+  char* data = nullptr;
+  size_t bytes = 0;
+  bool open(const std::string& path, bool writable) {
+    close();
+    int fd = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    if (fd < 0) return false;
+    struct stat info;
+    fstat(fd, &info);
+    bytes = static_cast<size_t>(info.st_size);
+    if (bytes) {
+      void* address = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
+      data = address == MAP_FAILED ? nullptr : static_cast<char*>(address);
+    }
+    ::close(fd);
+    return bytes == 0 || data;
+  }
+  void close() {
+    if (data) munmap(data, bytes);
+    data = nullptr;
+    bytes = 0;
+  }
+};
+
+int control = -1;
+std::string folder, nonce;
+void *entry = nullptr, *workspace_entry = nullptr, *library = nullptr;
+GlueCall glue_call = nullptr;
+GlueWorkspace glue_workspace = nullptr;
+int (*candidate_last_error)() = nullptr;
+
+std::vector<char> guard;
+std::vector<Value> values;
+std::vector<Buffer> buffers;          // one per array argument that is not null, in order
+std::vector<int> value_of_buffer;
+Buffer workspace;
+Mapping inputs;
+cudaStream_t stream = nullptr;
+int last_poison = 0xFF;
+
+double now_us() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1e6 + time.tv_nsec * 1e-3;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\') (out += '\\') += static_cast<char>(c);
+    else if (c < 0x20 || c > 0x7e) out += '?';
+    else out += static_cast<char>(c);
+  }
+  return out + '"';
+}
+
+void send(const std::string& json) {
+  std::string line = nonce + ' ' + json + '\n';
+  for (size_t sent = 0; sent < line.size();) {
+    ssize_t n = write(control, line.data() + sent, line.size() - sent);
+    if (n <= 0) _exit(3);
+    sent += static_cast<size_t>(n);
+  }
+}
+
+// A fault of the machine or of this program, not of the candidate.
+[[noreturn]] void give_up(const std::string& what) {
+  send("{\"fatal\": " + quoted(what) + "}");
+  _exit(4);
+}
+
+std::string describe(int code) {
+  auto error = static_cast<cudaError_t>(code);
+  return std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error);
+}
+
+void check(cudaError_t code, const char* what) {
+  if (code != cudaSuccess) give_up(std::string(what) + ": " + describe(code));
+}
+
+char* data(const Buffer& b) { return b.base + guard.size(); }
+
+bool allocate(Buffer& b) { return cudaMalloc(reinterpret_cast<void**>(&b.base), b.bytes + 2 * guard.size() + 1) == cudaSuccess; }
+
+void release(Buffer& b) {
+  if (b.base) cudaFree(b.base);
+  if (b.pristine) cudaFree(b.pristine);
+  b.base = b.pristine = nullptr;
+}
+
+void write_guards(const Buffer& b) {
+  if (guard.empty() || !b.base) return;
+  check(cudaMemcpy(b.base, guard.data(), guard.size(), cudaMemcpyHostToDevice), "writing a guard band");
+  check(cudaMemcpy(data(b) + b.bytes, guard.data(), guard.size(), cudaMemcpyHostToDevice), "writing a guard band");
+}
+
+// case REUSE WORKSPACE_LIMIT (in|inout|out:BYTES:INPUT_OFFSET | null | int:VALUE | float:VALUE)...
+void load_case(std::istringstream& line) {
+  int reuse = 0;
+  size_t limit = 0;
+  line >> reuse >> limit;
+  std::vector<Buffer> next;
+  std::vector<Value> next_values;
+  std::vector<int> next_value_of_buffer;
+  for (std::string token; line >> token;) {
+    std::string kind = token.substr(0, token.find(':')), rest = token.substr(token.find(':') + 1);
+    Value value;
+    memset(&value, 0, sizeof value);
+    if (kind == "int") value.integer = static_cast<int>(strtol(rest.c_str(), nullptr, 10));
+    else if (kind == "float") value.real = strtof(rest.c_str(), nullptr);
+    else if (kind != "null") {
+      Buffer b;
+      b.reads = kind != "out";
+      b.writes = kind != "in";
+      char* end = nullptr;
+      b.bytes = strtoull(rest.c_str(), &end, 10);
+      b.input_offset = strtoull(end + 1, nullptr, 10);
+      next_value_of_buffer.push_back(static_cast<int>(next_values.size()));
+      next.push_back(b);
+    }
+    next_values.push_back(value);
+  }
+  bool same = reuse && next.size() == buffers.size();
+  for (size_t i = 0; same && i < next.size(); ++i) same = next[i].bytes == buffers[i].bytes;
+  for (size_t i = 0; i < next.size(); ++i) {
+    if (same) {
+      next[i].base = buffers[i].base;
+      next[i].pristine = buffers[i].pristine;
+      buffers[i].base = buffers[i].pristine = nullptr;
+    } else if (!allocate(next[i])) {
+      cudaGetLastError();
+      return send("{\"no_memory\": " + std::to_string(next[i].bytes) + "}");
+    }
+  }
+  // The old buffers go only now, so that new ones can't have their addresses.
+  for (Buffer& b : buffers) release(b);
+  Buffer old_workspace = workspace;
+  workspace = Buffer();
+  buffers = next;
+  values = next_values;
+  value_of_buffer = next_value_of_buffer;
+  if (!inputs.open(folder + "/inputs.bin", false)) give_up("cannot map inputs.bin");
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    Buffer& b = buffers[i];
+    values[value_of_buffer[i]].pointer = data(b);
+    if (b.reads && b.bytes) check(cudaMemcpy(data(b), inputs.data + b.input_offset, b.bytes, cudaMemcpyHostToDevice), "copying an input");
+    if (b.pristine) check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an input");
+  }
+  workspace.bytes = glue_workspace(workspace_entry, values.data());
+  bool fits = workspace.bytes <= limit;
+  if (fits && old_workspace.base && old_workspace.bytes == workspace.bytes && reuse) {
+    workspace = old_workspace;
+    old_workspace = Buffer();
+  } else if (fits && workspace.bytes) {
+    fits = allocate(workspace);
+  }
+  release(old_workspace);
+  cudaGetLastError();
+  send("{\"workspace_bytes\": " + std::to_string(workspace.bytes) + ", \"fits\": " + (fits ? "true" : "false") + "}");
+}
+
+void poison(int byte) {
+  last_poison = byte;
+  for (Buffer& b : buffers)
+    if (b.writes && !b.reads && b.bytes) check(cudaMemsetAsync(data(b), byte, b.bytes, stream), "poisoning an output");
+  if (workspace.base) check(cudaMemsetAsync(data(workspace), byte, workspace.bytes, stream), "poisoning the workspace");
+}
+
+struct Outcome {
+  int entry_code = 0, last_code = 0, sync_code = 0;
+  double wall_us = 0, beyond_stream_us = 0;
+};
+
+int call_entry() {
+  return glue_call(entry, values.data(), workspace.base ? data(workspace) : nullptr, workspace.bytes, stream);
+}
+
+int last_error() { return candidate_last_error ? candidate_last_error() : static_cast<int>(cudaGetLastError()); }
+
+Outcome call_once(int poison_byte) {
+  for (Buffer& b : buffers) {
+    write_guards(b);
+    if (b.reads && b.writes && b.bytes) check(cudaMemcpy(data(b), inputs.data + b.input_offset, b.bytes, cudaMemcpyHostToDevice), "restoring an array");
+  }
+  write_guards(workspace);
+  poison(poison_byte);
+  check(cudaDeviceSynchronize(), "preparing a call");
+  Outcome o;
+  double start = now_us();
+  o.entry_code = call_entry();
+  o.sync_code = static_cast<int>(cudaStreamSynchronize(stream));
+  double end = now_us();
+  int device_code = static_cast<int>(cudaDeviceSynchronize());
+  if (!o.sync_code) o.sync_code = device_code;
+  o.beyond_stream_us = now_us() - end;
+  o.wall_us = end - start;
+  o.last_code = last_error();
+  return o;
+}
+
+std::string outcome_json(const Outcome& o) {
+  int code = o.sync_code ? o.sync_code : o.entry_code ? o.entry_code : o.last_code;
+  std::ostringstream out;
+  out << "\"entry\": " << o.entry_code << ", \"last\": " << o.last_code << ", \"sync\": " << o.sync_code
+      << ", \"error\": " << quoted(code ? describe(code) : "") << ", \"wall_us\": " << o.wall_us
+      << ", \"beyond_stream_us\": " << o.beyond_stream_us;
+  return out.str();
+}
+
+// Visit a buffer's data on the host in pieces, through a pinned stage.
+template <class Visit>
+void visit(const Buffer& b, Visit see) {
+  constexpr size_t kPiece = size_t{8} << 20;
+  static char* stage = nullptr;
+  if (!stage) check(cudaHostAlloc(reinterpret_cast<void**>(&stage), kPiece, 0), "allocating a host stage");
+  for (size_t at = 0; at < b.bytes; at += kPiece) {
+    size_t n = b.bytes - at < kPiece ? b.bytes - at : kPiece;
+    check(cudaMemcpy(stage, data(b) + at, n, cudaMemcpyDeviceToHost), "copying an array back");
+    see(stage, at, n);
+  }
+}
+
+// BUFFER:whole:OFFSET | BUFFER:compare:0 | BUFFER:sample:OFFSET:COUNT:POSITIONS_OFFSET:ITEMSIZE
+// Guard bands go to GUARDS_OFFSET, before and after each buffer, the workspace last.
+std::string collect(std::istringstream& line) {
+  Mapping out;
+  if (!out.open(folder + "/outputs.bin", true)) give_up("cannot map outputs.bin");
+  size_t guards_offset = 0;
+  line >> guards_offset;
+  std::string changed, unwritten;
+  for (std::string token; line >> token;) {
+    for (char& c : token)
+      if (c == ':') c = ' ';
+    std::istringstream fields(token);
+    size_t index = 0, offset = 0;
+    std::string what;
+    fields >> index >> what >> offset;
+    if (index >= buffers.size()) give_up("no buffer " + std::to_string(index));
+    const Buffer& b = buffers[index];
+    if (what == "whole") {
+      if (offset + b.bytes > out.bytes) give_up("outputs.bin is too small");
+      if (b.bytes) check(cudaMemcpy(out.data + offset, data(b), b.bytes, cudaMemcpyDeviceToHost), "copying an array back");
+    } else if (what == "compare") {
+      long long first = -1;
+      visit(b, [&](const char* piece, size_t at, size_t n) {
+        const char* before = inputs.data + b.input_offset + at;
+        if (first >= 0 || memcmp(piece, before, n) == 0) return;
+        size_t i = 0;
+        while (piece[i] == before[i]) ++i;
+        first = static_cast<long long>(at + i);
+      });
+      if (first >= 0) changed += (changed.empty() ? "\"" : ", \"") + std::to_string(index) + "\": " + std::to_string(first);
+    } else {
+      size_t count = 0, positions_offset = 0, itemsize = 4;
+      fields >> count >> positions_offset >> itemsize;
+      Mapping wanted;
+      if (!wanted.open(folder + "/positions.bin", false)) give_up("cannot map positions.bin");
+      const auto* position = reinterpret_cast<const int64_t*>(wanted.data + positions_offset);  // ascending
+      if (offset + count * itemsize > out.bytes || positions_offset + count * 8 > wanted.bytes) give_up("outputs.bin is too small");
+      size_t next = 0, untouched = 0;
+      char pattern[8];
+      memset(pattern, last_poison, sizeof pattern);
+      visit(b, [&](const char* piece, size_t at, size_t n) {
+        if (itemsize == 4) {
+          uint32_t p;
+          memcpy(&p, pattern, 4);
+          for (size_t i = 0; i < n / 4; ++i) untouched += reinterpret_cast<const uint32_t*>(piece)[i] == p;
+        } else {
+          uint16_t p;
+          memcpy(&p, pattern, 2);
+          for (size_t i = 0; i < n / 2; ++i) untouched += reinterpret_cast<const uint16_t*>(piece)[i] == p;
+        }
+        for (; next < count && static_cast<size_t>(position[next]) * itemsize < at + n; ++next)
+          memcpy(out.data + offset + next * itemsize, piece + (position[next] * itemsize - at), itemsize);
+      });
+      unwritten += (unwritten.empty() ? "\"" : ", \"") + std::to_string(index) + "\": " + std::to_string(untouched);
+      wanted.close();
+    }
+  }
+  auto bring_guards = [&](const Buffer& b) {
+    if (guard.empty() || !b.base) return;
+    if (guards_offset + 2 * guard.size() > out.bytes) give_up("outputs.bin is too small");
+    check(cudaMemcpy(out.data + guards_offset, b.base, guard.size(), cudaMemcpyDeviceToHost), "reading a guard band");
+    check(cudaMemcpy(out.data + guards_offset + guard.size(), data(b) + b.bytes, guard.size(), cudaMemcpyDeviceToHost), "reading a guard band");
+    guards_offset += 2 * guard.size();
+  };
+  for (const Buffer& b : buffers) bring_guards(b);
+  bring_guards(workspace);
+  out.close();
+  return "\"changed\": {" + changed + "}, \"unwritten\": {" + unwritten + "}";
+}
+
+// repeat COUNT POISON: a hash of all outputs per call.
+void repeat(std::istringstream& line) {
+  int count = 0, byte = 0;
+  line >> count >> byte;
+  std::string hashes;
+  Outcome o;
+  for (int i = 0; i < count; ++i) {
+    o = call_once(byte);
+    if (o.sync_code || o.entry_code || o.last_code) break;
+    uint64_t hash = 0xcbf29ce484222325ull;
+    for (const Buffer& b : buffers) {
+      if (!b.writes) continue;
+      visit(b, [&](const char* piece, size_t, size_t n) {
+        uint64_t word;
+        size_t j = 0;
+        for (; j + 8 <= n; j += 8) {
+          memcpy(&word, piece + j, 8);
+          hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+          hash ^= hash >> 29;
+        }
+        for (; j < n; ++j) hash = (hash ^ static_cast<unsigned char>(piece[j])) * 0x100000001b3ull;
+      });
+    }
+    char text[20];
+    snprintf(text, sizeof text, "\"%016llx\"", static_cast<unsigned long long>(hash));
+    hashes += (i ? ", " : "") + std::string(text);
+  }
+  send("{" + outcome_json(o) + ", \"hashes\": [" + hashes + "]}");
+}
+
+// time cold|warm REPETITIONS
+void time_calls(std::istringstream& line) {
+#ifdef WITH_TIMING
+  std::string method;
+  int repetitions = 0;
+  line >> method >> repetitions;
+  for (Buffer& b : buffers)
+    if (b.reads && b.writes && b.bytes && !b.pristine) {
+      check(cudaMalloc(reinterpret_cast<void**>(&b.pristine), b.bytes), "copying an array");
+      check(cudaMemcpy(b.pristine, inputs.data + b.input_offset, b.bytes, cudaMemcpyHostToDevice), "copying an array");
+    }
+  auto prepare = [] {
+    poison(0xFF);
+    for (Buffer& b : buffers)
+      if (b.pristine) check(cudaMemcpyAsync(data(b), b.pristine, b.bytes, cudaMemcpyDeviceToDevice, stream), "restoring an array");
+  };
+  Outcome o;
+  auto call = [&o] {
+    o.entry_code = call_entry();
+    return o.entry_code;
+  };
+  Samples samples = measure(method == "cold", repetitions, stream, prepare, call);
+  o.sync_code = static_cast<int>(cudaDeviceSynchronize());
+  o.last_code = last_error();
+  if (!samples.error.empty() && !o.sync_code && !o.entry_code) give_up(samples.error);
+  std::ostringstream out;
+  out << "{" << outcome_json(o);
+  for (auto* list : {&samples.device_us, &samples.wall_us}) {
+    out << ", \"" << (list == &samples.device_us ? "device_us" : "wall_us_each") << "\": [";
+    for (size_t i = 0; i < list->size(); ++i) out << (i ? ", " : "") << (*list)[i];
+    out << "]";
+  }
+  send(out.str() + "}");
+#else
+  (void)line;
+  send("{\"unsupported\": \"this host program was built without timing\"}");
+#endif
+}
+
+void* find(const char* name) {
+  void* symbol = dlsym(RTLD_DEFAULT, name);
+  return symbol ? symbol : dlsym(library, name);
+}
+
+// counters reset|get: the cpu device's counters, written to counters.json.
+void counters(std::istringstream& line) {
+  std::string what;
+  line >> what;
+  auto reset = reinterpret_cast<void (*)()>(find("cpusim_counters_reset"));
+  auto json = reinterpret_cast<const char* (*)()>(find("cpusim_counters_json"));
+  if (!reset || !json) return send("{\"unsupported\": \"this device has no counters\"}");
+  if (what == "reset") {
+    reset();
+  } else {
+    const char* text = json();
+    FILE* file = fopen((folder + "/counters.json").c_str(), "w");
+    if (!file || fwrite(text, 1, strlen(text), file) != strlen(text) || fclose(file) != 0) give_up("cannot write counters.json");
+  }
+  send("{}");
+}
+
+// mem: device memory, resident set, threads and descriptors of this process.
+void usage() {
+  size_t free_bytes = 0, total_bytes = 0;
+  cudaMemGetInfo(&free_bytes, &total_bytes);
+  auto entries = [](const char* path) {
+    int count = 0;
+    if (DIR* listing = opendir(path)) {
+      while (readdir(listing)) ++count;
+      closedir(listing);
+    }
+    return count - 2;
+  };
+  long pages = 0, resident = 0;
+  if (FILE* file = fopen("/proc/self/statm", "r")) {
+    if (fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    fclose(file);
+  }
+  std::ostringstream out;
+  out << "{\"device_free_bytes\": " << free_bytes << ", \"device_total_bytes\": " << total_bytes << ", \"resident_bytes\": "
+      << resident * sysconf(_SC_PAGESIZE) << ", \"threads\": " << entries("/proc/self/task") << ", \"descriptors\": "
+      << entries("/proc/self/fd") << "}";
+  send(out.str());
+}
+
+std::string read_line() {
+  std::string line;
+  for (char c; read(control, &c, 1) == 1;) {
+    if (c == '\n') return line;
+    line += c;
+  }
+  _exit(0);  // the driver is gone
+}
+
+[[noreturn]] void refuse_library(const std::string& why) {
+  send("{\"load_error\": " + quoted(why) + "}");
+  _exit(5);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 6) return 2;
+  control = atoi(argv[1]);
+  folder = argv[2];
+  std::map<std::string, unsigned long long> option;
+  for (int i = 6; i < argc; ++i)
+    if (char* equals = strchr(argv[i], '=')) option[std::string(argv[i], equals)] = strtoull(equals + 1, nullptr, 10);
+  bool trusted_tool = option["trusted_tool"];  // a profiler or sanitizer watches: it needs its sockets and children
+
+  if (!trusted_tool) sandbox::close_descriptors(control);
+  signal(SIGXFSZ, SIG_IGN);  // a log that is full fails to grow; it doesn't kill
+  sandbox::limit(RLIMIT_CORE, 0);
+  if (option["cpu_s"]) sandbox::limit(RLIMIT_CPU, option["cpu_s"]);
+  if (option["memory_bytes"]) sandbox::limit(RLIMIT_AS, option["memory_bytes"]);
+  if (option["file_bytes"] && !trusted_tool) sandbox::limit(RLIMIT_FSIZE, option["file_bytes"]);
+
+  // If the driver dies while a call hangs, nobody reads the socket: this thread ends the process.
+  std::thread([] {
+    pollfd watch = {control, POLLRDHUP, 0};
+    while (poll(&watch, 1, -1) < 0 && errno == EINTR) {
+    }
+    _exit(3);
+  }).detach();
+
+  if (FILE* file = fopen((folder + "/guard.bin").c_str(), "r")) {
+    char piece[4096];
+    for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;) guard.insert(guard.end(), piece, piece + n);
+    fclose(file);
+  }
+  int code = static_cast<int>(cudaSetDevice(0));
+  if (!code) code = static_cast<int>(cudaFree(nullptr));
+  if (!code) code = static_cast<int>(cudaStreamCreate(&stream));
+  if (code) give_up("no GPU context: " + describe(code));
+
+  void* glue = dlopen(argv[3], RTLD_NOW | RTLD_LOCAL);
+  if (!glue) give_up(std::string("cannot load the glue: ") + dlerror());
+  glue_call = reinterpret_cast<GlueCall>(dlsym(glue, "glue_call"));
+  glue_workspace = reinterpret_cast<GlueWorkspace>(dlsym(glue, "glue_workspace"));
+  if (write(control, "ready\n", 6) != 6) _exit(3);
+  bool filtered = !trusted_tool && sandbox::forbid_system_calls();
+  library = dlopen(argv[4], RTLD_NOW | RTLD_LOCAL);
+  if (write(control, "loaded\n", 7) != 7) _exit(3);
+  nonce = read_line();
+  if (!library) refuse_library(dlerror());
+  std::string name = argv[5], workspace_name = name + "_workspace_bytes";
+  entry = dlsym(library, name.c_str());
+  workspace_entry = dlsym(library, workspace_name.c_str());
+  if (!entry) refuse_library("the library does not export " + name);
+  if (!workspace_entry) refuse_library("the library does not export " + workspace_name);
+  candidate_last_error = reinterpret_cast<int (*)()>(dlsym(library, "cudamaster_last_error"));
+
+  send(std::string("{\"filtered\": ") + (filtered ? "true" : "false") + "}");
+  for (;;) {
+    std::istringstream line(read_line());
+    std::string command;
+    line >> command;
+    if (command == "case") load_case(line);
+    else if (command == "call") {
+      int byte = 0xFF;
+      line >> byte;
+      Outcome o = call_once(byte);
+      send("{" + outcome_json(o) + (o.sync_code ? "" : ", " + collect(line)) + "}");
+    } else if (command == "collect") send("{" + collect(line) + "}");
+    else if (command == "repeat") repeat(line);
+    else if (command == "time") time_calls(line);
+    else if (command == "counters") counters(line);
+    else if (command == "mem") usage();
+    else if (command == "quit") _exit(0);
+    else give_up("unknown command " + command);
+  }
+}

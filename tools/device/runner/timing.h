@@ -1,0 +1,18 @@
+// How the host program measures device time. Only the cuda device links an implementation (tools/device/cuda/timing.cu).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+struct Samples {
+  std::vector<double> device_us;  // events around the call, on its stream
+  std::vector<double> wall_us;    // host clock around the call and a device-wide synchronize
+  std::string error;
+};
+
+// Run `prepare`, (cold) evict the L2, queue enough work to hide the launch, then time `call`, `repetitions` times.
+Samples measure(bool cold, int repetitions, cudaStream_t stream, const std::function<void()>& prepare,
+                const std::function<int()>& call);
