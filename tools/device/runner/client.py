@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class TimedCalls:
-    """What `RunnerProcess.time` measured, one number per call, microseconds. A claim: the candidate shares the process."""
+    """What `RunnerProcess.time` measured, per call, microseconds. Claims: the candidate shares the process."""
 
     device_us: tuple[float, ...]
     wall_us: tuple[float, ...]
@@ -300,7 +300,7 @@ class RunnerProcess:
             file.truncate(offset)
             for at, array in pieces:
                 file.seek(at)
-                file.write(memoryview(array.reshape(-1).view(np.uint8)))
+                array.tofile(file)
         seconds = self.limits.call_s + offset / 1e9
         reply = self._ask(f"case {int(not new_pointers)} {self.limits.workspace_bytes} {' '.join(tokens)}", seconds)
         if reply is None:
@@ -358,7 +358,9 @@ class RunnerProcess:
         """Decide what comes back and where in outputs.bin it goes."""
         import numpy as np
 
-        fields, at, whole, samples = [], 0, [], []
+        fields, at = [], 0
+        whole: list[tuple[int, int, tuple[int, ...], int]] = []
+        samples: list[NDArray[np.int64]] = []
         for index, buffer in enumerate(self._buffers):
             name, size = buffer.argument.name, buffer.argument.dtype.resolve(self.precision).itemsize
             if name in positions and buffer.argument.role is not Role.IN:
@@ -388,7 +390,8 @@ class RunnerProcess:
         unwritten: dict[str, int] = {}
         damage: list[str] = []
         with (self.folder / "outputs.bin").open("rb") as file:
-            view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if plan.guards_offset or self._guard else b""
+            filled = plan.guards_offset + len(self._guard) > 0  # an empty file can't be mapped
+            view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if filled else b""
         for index, at, shape, count in plan.whole:
             buffer = self._buffers[index]
             dtype = np.dtype(_NUMPY_NAMES[buffer.argument.dtype.resolve(self.precision)])

@@ -31,7 +31,9 @@ PROTOTYPE = (
     'extern "C" int scale_add(const float* x, const int* k, float* y, float* z, float* extra, float alpha, int n,'
     " int steps, void* workspace, size_t workspace_bytes, void* stream)"
 )
-GOOD = "{ for (int i = 0; i < n; ++i) { y[i] = alpha * x[i] + steps; z[i] += k[0]; if (extra) extra[i] = k[1]; } return 0; }"
+GOOD = """{
+  for (int i = 0; i < n; ++i) { y[i] = alpha * x[i] + steps; z[i] += k[0]; if (extra) extra[i] = k[1]; }
+  return 0; }"""
 
 
 def make_task() -> Task:
@@ -69,7 +71,8 @@ def library(tmp_path: Path) -> Callable[..., Path]:
     def compile_(body: str = GOOD, *, workspace: str = "return 64;", before: str = "") -> Path:
         source = tmp_path / "candidate.cpp"
         source.write_text(
-            f"#include <stddef.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n{before}\n{PROTOTYPE}\n{body}\n"
+            "#include <stddef.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
+            f"{before}\n{PROTOTYPE}\n{body}\n"
             f'extern "C" size_t scale_add_workspace_bytes(int n) {{ (void)n; {workspace} }}\n'
         )
         done = subprocess.run(

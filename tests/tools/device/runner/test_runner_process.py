@@ -246,8 +246,8 @@ def test_the_candidate_sees_no_descriptor_no_environment_and_no_children(start: 
 
 
 def test_a_flood_of_output_is_cut(start: Start) -> None:
-    body = "{ char b[65536]; memset(b, 65, sizeof b); for (int i = 0; i < 4096; ++i) write(1, b, sizeof b); y[0] = 1; return 0; }"
-    runner = start(body, limits=Limits(file_bytes=1 << 20))
+    flood = "char b[65536]; memset(b, 65, sizeof b); for (int i = 0; i < 4096; ++i) write(1, b, sizeof b);"
+    runner = start(f"{{ {flood} return 0; }}", limits=Limits(file_bytes=1 << 20))
     assert run(runner).status == "ok"
     assert (runner.folder / "stdout").stat().st_size <= 1 << 20
 
