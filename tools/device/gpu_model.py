@@ -18,7 +18,7 @@ WARP: Final = 32
 
 
 class GpuModel(Record):
-    """Peak rates and limits of one GPU. Rates are dense and at the boost clock; a multiply-add counts as two operations."""
+    """Peak rates and limits of one GPU. Rates are dense, at boost clock; a multiply-add is two operations."""
 
     name: str
     aliases: tuple[str, ...] = ()

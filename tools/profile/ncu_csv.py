@@ -20,8 +20,9 @@ class UnreadableReport(ValueError):
 def parse_ncu_csv(text: str, *, gpu: str = "", case: str = "", wanted: Sequence[str] = ()) -> Profile:
     """Parse the raw page: a row of names, a row of units, then one row per launch.
 
-    Program output and ncu's own notes may stand before and after the table. Numbers may be scaled (`Kbyte`, `us`) or not, with
-    thousands separators or not; the result is in the registry's base units. Metrics that the registry doesn't know are left out.
+    Program output and ncu's own notes may stand before and after the table. Numbers may be scaled (`Kbyte`, `us`) or
+    not, with thousands separators or not; the result is in the registry's base units. Metrics that the registry doesn't
+    know are left out.
 
     Args:
         text: all that ncu printed.
@@ -39,28 +40,27 @@ def parse_ncu_csv(text: str, *, gpu: str = "", case: str = "", wanted: Sequence[
     columns = {name: index for index, name in reversed(list(enumerate(header)))}
     for name in wanted:
         spec = metric_spec(name)
-        if spec.ncu and not any(n in columns for n in spec.ncu):
+        if spec.ncu and _column(spec, columns) is None:
             raise UnreadableReport(
                 f"no column for {name}: expected {' or '.join(spec.ncu)}; was it collected, and does this GPU have it?"
             )
-    found = [(spec, columns[n]) for spec in METRICS for n in spec.ncu[:] if n in columns and n == _first(spec, columns)]
+    found = [(spec, columns[column]) for spec in METRICS if (column := _column(spec, columns))]
     profiles = tuple(
         LaunchProfile(
             kernel=kernel_name(row[columns["Kernel Name"]]),
             grid=_extent(row[columns["Grid Size"]]),
             block=_extent(row[columns["Block Size"]]),
-            metrics=dict(
-                (spec.name, Metric(value=value, unit=spec.unit))
+            metrics={
+                spec.name: Metric(value=value, unit=spec.unit)
                 for spec, index in found
                 if (value := _value(row[index], units[index], spec)) is not None
-            ),
+            },
         )
         for row in launches
     )
     named = columns.get("device__attribute_display_name")
-    return Profile(
-        device="cuda", gpu=gpu or (launches[0][named] if named is not None else ""), case=case, launches=profiles
-    )
+    gpu = gpu or (launches[0][named] if named is not None else "")
+    return Profile(device="cuda", gpu=gpu, case=case, launches=profiles)
 
 
 def kernel_name(signature: str) -> str:
@@ -101,8 +101,8 @@ def _why(text: str, otherwise: str) -> str:
     return problem.sentence if problem else f"{otherwise}; the output begins: {text.strip()[:200]!r}"
 
 
-def _first(spec: MetricSpec, columns: dict[str, int]) -> str:
-    return next(name for name in spec.ncu if name in columns)
+def _column(spec: MetricSpec, columns: dict[str, int]) -> str | None:
+    return next((name for name in spec.ncu if name in columns), None)
 
 
 def _extent(text: str) -> tuple[int, int, int]:

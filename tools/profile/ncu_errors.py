@@ -26,7 +26,8 @@ class NcuProblem:
 
 _PROBLEMS: Final[tuple[tuple[str, str, str, str], ...]] = (
     (
-        r"ERR_NVGPUCTRPERM|permission issue with Performance Counters|does not have permission to access NVIDIA GPU Perf",
+        r"ERR_NVGPUCTRPERM|permission issue with Performance Counters"
+        r"|does not have permission to access NVIDIA GPU Performance",
         "no_permission",
         "this user may not read the GPU's performance counters",
         "run as root or with CAP_SYS_ADMIN (docker: --cap-add SYS_ADMIN), or load the driver with "
@@ -39,11 +40,11 @@ _PROBLEMS: Final[tuple[tuple[str, str, str, str], ...]] = (
         "see `ncu --query-metrics`, and correct the name in the metric registry",
     ),
     (
-        r"driver (?:is )?not compatible with|Cuda driver is not compatible|unsupported driver|ERR_NVCMPT"
+        r"[Dd]river (?:is )?not compatible with|Cuda driver is not compatible|unsupported driver|ERR_NVCMPT"
         r"|driver resource was unavailable|requires? a newer (?:display )?driver",
         "driver_mismatch",
         "the driver and this version of Nsight Compute don't fit, or another profiler holds the GPU",
-        "use the ncu of the driver's CUDA version or a newer driver, and end other profilers (DCGM, nsys, a second ncu)",
+        "use the ncu of the driver's CUDA version or a newer driver, and end other profilers (DCGM, nsys, ncu)",
     ),
     (
         r"Profiling is not supported on (?:this )?device|not supported on (?:this )?(?:device|GPU|system|virtual)",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from ..records import Diagnosis, LaunchProfile, Metric, Profile
-from .filter import classify, filtered
+from .filter import PAPER_THRESHOLD_PCT, classify, filtered
 from .metrics import metric_spec
 
 View = Literal["none", "filtered", "full", "diagnosis"]
 
 
 def profile_text(
-    profile: Profile, view: View, diagnosis: Diagnosis | None = None, *, threshold_pct: float = 30.0
+    profile: Profile, view: View, diagnosis: Diagnosis | None = None, *, threshold_pct: float = PAPER_THRESHOLD_PCT
 ) -> str:
     """Return the text that a model reads: nothing, the paper's filtered metrics, every metric, or the findings.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ..records import Metric, Profile
-from .metrics import METRICS, MetricSpec
+from .metrics import METRICS, MetricSpec, metric_spec
 
 
 def total(profile: Profile, name: str) -> float | None:
-    """Return a metric over all launches (summed, time-weighted or largest, as the registry says); None if any launch lacks it."""
-    spec = next(s for s in METRICS if s.name == name)
-    return _total(profile, spec)
+    """Return a metric over all launches (sum, time-weighted mean or largest: as registered); None if one lacks it."""
+    return _total(profile, metric_spec(name))
 
 
 def totals(profile: Profile) -> dict[str, Metric]:

@@ -91,7 +91,7 @@ def test_every_spelling_of_a_time_unit_becomes_microseconds(unit: str, us: float
 
 
 def test_an_unknown_unit_is_an_error_not_a_wrong_number() -> None:
-    with pytest.raises(UnreadableReport, match="duration_us.*fortnight"):
+    with pytest.raises(UnreadableReport, match=r"duration_us.*fortnight"):
         parse_ncu_csv(table(["gpu__time_duration.sum"], ["fortnight"], ["2"]))
 
 
@@ -113,7 +113,7 @@ def test_an_older_name_of_a_metric_is_read_too() -> None:
     [
         ("==WARNING== No kernels were profiled.\n", "child process"),
         (
-            "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters\n",
+            "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n",
             "SYS_ADMIN",
         ),
         ("==ERROR== Failed to find metric sm__nonsense.sum\n", "sm__nonsense"),
