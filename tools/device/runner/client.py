@@ -118,15 +118,13 @@ class RunnerProcess:
         (self.folder / "guard.bin").write_bytes(self._guard)
         self._log = self.folder / "stdout", self.folder / "stderr"
         ours, theirs = socket.socketpair()
-        self._socket = ours
-        command = [
-            *wrapper,
-            str(executable),
-            str(theirs.fileno()),
-            str(self.folder),
-            str(glue),
-            str(library.absolute()),
-        ]
+        self._socket, listener, channel = ours, None, str(theirs.fileno())
+        if wrapper:  # a tool may not pass descriptors on to what it starts
+            channel = str(self.folder / "socket")
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listener.bind(channel)
+            listener.listen(1)
+        command = [*wrapper, str(executable), channel, str(self.folder), str(glue), str(library.absolute())]
         command += [task.contract.entry, f"cpu_s={self.limits.cpu_s}", f"file_bytes={self.limits.file_bytes}"]
         command += [f"memory_bytes={self.limits.memory_bytes or 0}", f"trusted_tool={int(bool(wrapper))}"]
         scrubbed = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "HOME": str(self.folder), "TMPDIR": str(self.folder)}
@@ -143,10 +141,25 @@ class RunnerProcess:
         finally:
             theirs.close()
         try:
+            if listener is not None:
+                self._accept(listener)
             self._start()
         except BaseException:
             self.close()
             raise
+
+    def _accept(self, listener: socket.socket) -> None:
+        """Wait for the host program that a tool starts."""
+        deadline = time.monotonic() + self.limits.start_s
+        listener.settimeout(0.2)
+        with listener:
+            while self._process.poll() is None and time.monotonic() < deadline:
+                with contextlib.suppress(TimeoutError):
+                    connection, _ = listener.accept()
+                    self._socket.close()
+                    self._socket = connection
+                    return
+        raise RunnerFault(f"the tool did not start the host program: {self._obituary()}")
 
     def _start(self) -> None:
         ready = self._line(self.limits.start_s)
@@ -320,6 +333,7 @@ class RunnerProcess:
     def call(self, poison: int = 0xFF, positions: Mapping[str, NDArray[np.int64]] | None = None) -> CallResult:
         """Poison outputs and workspace, call the entry once, synchronize, and bring everything back.
 
+        `poison=-1` leaves outputs and workspace uninitialised, for a tool that looks for reads of such memory.
         Of an output named in `positions` only those elements (flat, ascending) come back, as a 1-D array; guard bands
         and unwritten elements are still looked for everywhere.
         """
@@ -408,7 +422,7 @@ class RunnerProcess:
                     damage.append(f"input {name!r} was changed, first at byte {changed[0]} ({len(changed)} bytes)")
                 continue
             outputs[name] = array.copy()
-            if buffer.argument.role is Role.OUT and str(index) not in reply["unwritten"]:
+            if poison >= 0 and buffer.argument.role is Role.OUT and str(index) not in reply["unwritten"]:
                 bits = outputs[name].reshape(-1).view(f"u{dtype.itemsize}")
                 pattern = int.from_bytes(bytes([poison]) * dtype.itemsize, "little")
                 unwritten[name] = int(np.count_nonzero(bits == pattern))
@@ -456,8 +470,15 @@ class RunnerProcess:
             return self._dead
         return self._failure(reply) or tuple(reply["hashes"])
 
-    def time(self, method: Literal["cold", "warm"], repetitions: int) -> TimedCalls | CallResult:
+    def move(self) -> None:
+        """Put the case's arrays at other addresses of the device."""
+        if self._dead is None:
+            self._ask("move", self.limits.call_s)
+
+    def time(self, method: Literal["cold", "warm", "empty"], repetitions: int) -> TimedCalls | CallResult:
         """Time `repetitions` calls one by one, or return the failure.
+
+        cold: the L2 is evicted before each call; warm: it is not; empty: cold, and a kernel that does nothing instead.
 
         Raises:
             Unsupported: this device has no clock of its own.

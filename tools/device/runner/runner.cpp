@@ -6,6 +6,7 @@
 //   guard.bin      random bytes around every buffer       positions.bin  which elements to return of a huge output
 //   inputs.bin     the arrays of a case                   outputs.bin    what comes back (sized by the driver)
 //
+// SOCKET is a descriptor, or the path of a listening socket (a tool that starts us may not pass descriptors on).
 //   runner SOCKET FOLDER GLUE LIBRARY ENTRY  cpu_s=N file_bytes=N memory_bytes=N (0: no limit) trusted_tool=0|1
 #include <cuda_runtime.h>
 
@@ -16,7 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 
 #include <map>
@@ -131,7 +134,7 @@ void check(cudaError_t code, const char* what) {
 
 char* data(const Buffer& b) { return b.base + guard.size(); }
 
-bool allocate(Buffer& b) { return cudaMalloc(reinterpret_cast<void**>(&b.base), b.bytes + 2 * guard.size() + 1) == cudaSuccess; }
+bool allocate(Buffer& b) { return cudaMalloc(reinterpret_cast<void**>(&b.base), b.bytes + 2 * guard.size() + !b.bytes) == cudaSuccess; }
 
 void release(Buffer& b) {
   if (b.base) cudaFree(b.base);
@@ -211,6 +214,7 @@ void load_case(std::istringstream& line) {
 }
 
 void poison(int byte) {
+  if (byte < 0) return;  // a sanitizer looks for reads of memory that nobody wrote
   last_poison = byte;
   for (Buffer& b : buffers)
     if (b.writes && !b.reads && b.bytes) check(cudaMemsetAsync(data(b), byte, b.bytes, stream), "poisoning an output");
@@ -371,7 +375,7 @@ void repeat(std::istringstream& line) {
   send("{" + outcome_json(o) + ", \"hashes\": [" + hashes + "]}");
 }
 
-// time cold|warm REPETITIONS
+// time cold|warm|empty REPETITIONS
 void time_calls(std::istringstream& line) {
 #ifdef WITH_TIMING
   std::string method;
@@ -388,11 +392,11 @@ void time_calls(std::istringstream& line) {
       if (b.pristine) check(cudaMemcpyAsync(data(b), b.pristine, b.bytes, cudaMemcpyDeviceToDevice, stream), "restoring an array");
   };
   Outcome o;
-  auto call = [&o] {
-    o.entry_code = call_entry();
+  auto call = [&] {
+    o.entry_code = method == "empty" ? launch_empty(stream) : call_entry();
     return o.entry_code;
   };
-  Samples samples = measure(method == "cold", repetitions, stream, prepare, call);
+  Samples samples = measure(method != "warm", repetitions, stream, prepare, call);
   o.sync_code = static_cast<int>(cudaDeviceSynchronize());
   o.last_code = last_error();
   if (!samples.error.empty() && !o.sync_code && !o.entry_code) give_up(samples.error);
@@ -432,6 +436,22 @@ void counters(std::istringstream& line) {
   send("{}");
 }
 
+// move: the same data at other addresses, since placement in memory changes times a little.
+void move() {
+  for (Buffer& b : buffers) {
+    Buffer next = b;
+    if (!allocate(next)) {
+      cudaGetLastError();
+      break;  // no room for two: stay
+    }
+    check(cudaMemcpy(next.base, b.base, b.bytes + 2 * guard.size(), cudaMemcpyDeviceToDevice), "moving an array");
+    cudaFree(b.base);
+    b.base = next.base;
+    values[value_of_buffer[&b - buffers.data()]].pointer = data(b);
+  }
+  send("{}");
+}
+
 // mem: device memory, resident set, threads and descriptors of this process.
 void usage() {
   size_t free_bytes = 0, total_bytes = 0;
@@ -465,6 +485,18 @@ std::string read_line() {
   _exit(0);  // the driver is gone
 }
 
+int connect_to(const char* path) {
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  if (fd < 0 || connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    perror(path);
+    _exit(2);
+  }
+  return fd;
+}
+
 [[noreturn]] void refuse_library(const std::string& why) {
   send("{\"load_error\": " + quoted(why) + "}");
   _exit(5);
@@ -474,7 +506,7 @@ std::string read_line() {
 
 int main(int argc, char** argv) {
   if (argc < 6) return 2;
-  control = atoi(argv[1]);
+  control = argv[1][0] == '/' ? connect_to(argv[1]) : atoi(argv[1]);
   folder = argv[2];
   std::map<std::string, unsigned long long> option;
   for (int i = 6; i < argc; ++i)
@@ -538,6 +570,7 @@ int main(int argc, char** argv) {
     else if (command == "repeat") repeat(line);
     else if (command == "time") time_calls(line);
     else if (command == "counters") counters(line);
+    else if (command == "move") move();
     else if (command == "mem") usage();
     else if (command == "quit") _exit(0);
     else give_up("unknown command " + command);

@@ -16,3 +16,6 @@ struct Samples {
 // Run `prepare`, (cold) evict the L2, queue enough work to hide the launch, then time `call`, `repetitions` times.
 Samples measure(bool cold, int repetitions, cudaStream_t stream, const std::function<void()>& prepare,
                 const std::function<int()>& call);
+
+// Queue a kernel that does nothing: what any launch costs, measured the same way.
+int launch_empty(cudaStream_t stream);
