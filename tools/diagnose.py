@@ -1,0 +1,59 @@
+"""The tool that turns a profile into findings: sentences, evidence, places, and what each could gain at most."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from langchain_core.tools import tool
+from pydantic import BaseModel, Field
+
+from ..benchmark.contract import Precision
+from ..benchmark.registry import load_task
+from .device.gpu_model import calibrated, gpu_model
+from .ncu import named_case
+from .profile.diagnosis import diagnose as diagnosis_of
+from .profile.filter import PAPER_THRESHOLD_PCT
+from .records import Build, Profile
+
+
+class DiagnoseArguments(BaseModel):
+    """A profile and what it was taken of."""
+
+    profile: dict[str, Any] = Field(description="the Profile record, as the tool ncu returned it")
+    build: dict[str, Any] | None = Field(default=None, description="the Build record; null if there is none")
+    source: str = Field(default="", description="the CUDA source that was built")
+    task: str = Field(description="name of the task, or the folder of one")
+    precision: Precision = Field(description="fp32 or bf16")
+    threshold_pct: float = Field(default=PAPER_THRESHOLD_PCT, gt=0, lt=100, description="of the paper's filter")
+
+
+@tool(args_schema=DiagnoseArguments)
+def diagnose(
+    profile: dict[str, Any],
+    task: str,
+    precision: Precision,
+    build: dict[str, Any] | None = None,
+    source: str = "",
+    threshold_pct: float = PAPER_THRESHOLD_PCT,
+) -> dict[str, Any]:
+    """Say what holds a kernel back, ranked by what fixing it could gain at most."""
+    try:
+        record, work = Profile.model_validate(profile), load_task(task)
+        home = Path(os.environ.get("CUDAMASTER_HOME") or ".cudamaster")
+        found = diagnosis_of(
+            record,
+            build=Build.model_validate(build) if build else None,
+            source=source,
+            task=work,
+            precision=Precision(precision),
+            case=named_case(work, record.case),
+            gpu=calibrated(gpu_model(record.gpu), home, record.gpu),
+            threshold_pct=threshold_pct,
+        )
+    except (LookupError, ValueError) as error:
+        return {"status": "unsupported", "reason": str(error)}
+    except Exception as error:  # an agent gets an answer, never a traceback
+        return {"status": "infra_error", "reason": f"{type(error).__name__}: {error}"}
+    return {"status": "ok", **found.model_dump(mode="json")}

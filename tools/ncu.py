@@ -1,0 +1,64 @@
+"""The tool that profiles a build: Nsight Compute on the cuda device, the device's own counters on the cpu device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.tools import tool
+from pydantic import BaseModel, Field
+
+from ..benchmark.contract import Precision
+from ..benchmark.registry import UnknownTask, load_task
+from ..benchmark.task import Case, Task
+from .device.port import Device, DeviceUnavailable, Unsupported
+from .device.select import get_device
+from .records import Build
+
+
+class NcuArguments(BaseModel):
+    """What to profile, and where."""
+
+    build: dict[str, Any] = Field(description="the Build record of the candidate, as the tool nvcc returned it")
+    task: str = Field(description="name of the task, or the folder of one")
+    precision: Precision = Field(description="fp32 or bf16")
+    device: str = Field(default="auto", description="auto, cuda or cpu")
+    case: str = Field(default="", description="name of the case; empty: the heaviest that the device times")
+
+
+@tool(args_schema=NcuArguments)
+def ncu(build: dict[str, Any], task: str, precision: Precision, device: str = "auto", case: str = "") -> dict[str, Any]:
+    """Count what the launches of one call do (throughputs, traffic, stalls, occupancy)."""
+    try:
+        work, place = load_task(task), get_device(device)
+        chosen = profiled_case(work, place, case)
+        profile = place.profile(Build.model_validate(build), work, Precision(precision), chosen)
+    except DeviceUnavailable as error:
+        return {"status": "waiting_device", "reason": str(error)}
+    except (Unsupported, UnknownTask, LookupError) as error:
+        return {"status": "unsupported", "reason": str(error)}
+    except Exception as error:  # an agent gets an answer, never a traceback
+        return {"status": "infra_error", "reason": f"{type(error).__name__}: {error}"}
+    return {"status": "ok", "profile": profile.model_dump(mode="json")}
+
+
+def profiled_case(task: Task, device: Device, name: str = "") -> Case:
+    """Return the case of that name; without a name the heaviest that the device times, which the score weighs most.
+
+    Raises:
+        LookupError: the task has no such case.
+    """
+    if not name:
+        return max(device.timed_cases(task), key=lambda case: task.complexity(case.sizes))
+    return named_case(task, name)
+
+
+def named_case(task: Task, name: str) -> Case:
+    """Return the case of that name.
+
+    Raises:
+        LookupError: the task has no such case.
+    """
+    for case in task.cases:
+        if case.name == name:
+            return case
+    raise LookupError(f"task {task.name} has no case {name!r}: it has {', '.join(c.name for c in task.cases)[:300]}")

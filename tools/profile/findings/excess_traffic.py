@@ -1,0 +1,76 @@
+"""The kernel moves the same data again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ...records import Finding
+from ..finding import Rule, times
+from ..subject import MEMORY_STALLS, SECTOR_BYTES, Kernel, Subject
+
+_CACHED: Final = 3.0
+"""Times the compulsory bytes through the L1, before it counts."""
+_DRAM: Final = 1.4
+"""Times the compulsory bytes through device memory, before it counts."""
+
+
+class ExcessTraffic(Rule):
+    """Traffic is far above the compulsory bytes: data are read again and again instead of being kept on the chip.
+
+    Applies over 1.4 times the compulsory bytes through device memory, or 3 times through the L1. The bound takes the
+    excess away from the fraction of time that memory is busy or waited for.
+    """
+
+    name = "excess_traffic"
+    strategies = ("tile_shared", "tile_registers", "fuse_passes", "cache_in_registers")
+    reads = (
+        "dram_read_bytes",
+        "dram_write_bytes",
+        "dram_throughput_pct",
+        "global_load_sectors",
+        "global_store_sectors",
+        "memory_throughput_pct",
+    )
+    stalls = ("long_scoreboard", "lg_throttle")
+
+    def find(self, subject: Subject) -> Iterator[Finding]:
+        """Yield at most one finding, for the kernel that moves most."""
+        if not subject.min_bytes:
+            return
+        for kernel in subject.kernels[:1]:
+            both = [found for found in (_dram(kernel, subject), _cached(kernel, subject)) if found]
+            if both:
+                gain, evidence = max(both)
+                yield self.finding(
+                    f"Inputs are read again and again: {evidence}. Tile them in shared memory or registers.",
+                    f"compulsory {subject.min_bytes / 1e6:.3g} MB at {subject.case.name}",
+                    gain,
+                    kernel,
+                )
+
+
+def _dram(kernel: Kernel, subject: Subject) -> tuple[float, str] | None:
+    read, busy = kernel.get("dram_read_bytes"), kernel.get("dram_throughput_pct")
+    if read is None or busy is None:
+        return None
+    moved = read + (kernel.get("dram_write_bytes") or 0.0)
+    factor = moved / subject.min_bytes
+    if factor < _DRAM:
+        return None
+    return subject.amdahl(
+        kernel, factor, busy / 100
+    ), f"{times(factor)}x the compulsory bytes pass through device memory"
+
+
+def _cached(kernel: Kernel, subject: Subject) -> tuple[float, str] | None:
+    loads, stores = kernel.get("global_load_sectors"), kernel.get("global_store_sectors")
+    if loads is None or stores is None:
+        return None
+    factor = (loads + stores) * SECTOR_BYTES / subject.min_bytes
+    if factor < _CACHED:
+        return None
+    waiting, busy = kernel.stall(*MEMORY_STALLS), kernel.get("memory_throughput_pct")
+    fractions = [f for f in (waiting, None if busy is None else busy / 100) if f is not None]
+    gain = subject.amdahl(kernel, factor, max(fractions) if fractions else 1.0)
+    return gain, f"{times(factor)}x the compulsory bytes pass through the L1"

@@ -1,0 +1,46 @@
+"""Several long launches pass data through device memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...records import Finding
+from ..finding import Rule, times
+from ..subject import Subject
+
+
+class FusibleLaunches(Rule):
+    """Several launches move more through device memory than inputs and outputs: what one writes for the next.
+
+    Applies when the launches are longer than the overhead and their traffic exceeds the compulsory bytes. The bound
+    takes away that excess at full bandwidth and all launches but one.
+    """
+
+    name = "fusible_launches"
+    strategies = ("fuse_launches", "online_algorithm", "recompute_instead_of_store")
+    reads = ("duration_us", "dram_read_bytes", "dram_write_bytes")
+
+    def find(self, subject: Subject) -> Iterator[Finding]:
+        """Yield at most one finding, for the whole call."""
+        launches = len(subject.profile.launches)
+        if launches < 2 or subject.time_us is None or subject.time_us / launches <= 2 * subject.gpu.empty_launch_us:
+            return
+        traffic = [
+            launch.metrics[name].value if name in launch.metrics else None
+            for launch in subject.profile.launches
+            for name in ("dram_read_bytes", "dram_write_bytes")
+        ]
+        if any(value is None for value in traffic):
+            return
+        moved = sum(value for value in traffic if value is not None)
+        excess = max(0.0, moved - subject.min_bytes)
+        saved = excess / (subject.gpu.dram_gbps * 1e3) + (launches - 1) * subject.gpu.empty_launch_us
+        saved = min(saved, 0.999 * subject.time_us)
+        names = list(dict.fromkeys(launch.kernel for launch in subject.profile.launches))
+        yield self.finding(
+            f"{launches} launches pass intermediate results through device memory; fused, they would stay on the chip.",
+            f"{moved / 1e6:.1f} MB moved by {', '.join(names[:4])}, {times(moved / max(1, subject.min_bytes))}x "
+            "the compulsory "
+            f"{subject.min_bytes / 1e6:.1f} MB",
+            subject.time_us / (subject.time_us - saved),
+        )

@@ -1,0 +1,60 @@
+"""Threads or blocks repeat what others do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ...records import Finding
+from ..finding import Rule, percent, times
+from ..subject import Kernel, Subject
+
+_HELPERS = r"cooperative_groups|this_thread_block|this_grid|cub::|%tid|%ctaid"
+
+
+class RedundantThreads(Rule):
+    """Threads that do nothing new: an axis that the kernel never reads, or threads seen idle or repeating.
+
+    The bound is all threads ÷ those that do something of their own.
+    """
+
+    name = "redundant_threads"
+    strategies = ("use_all_threads", "flatten_block", "grid_stride_full_grid")
+    reads = ("redundant_threads", "threads")
+
+    def find(self, subject: Subject) -> Iterator[Finding]:
+        """Yield one finding per kernel."""
+        for kernel in subject.kernels:
+            unread = _unread_axes(kernel)
+            if unread:
+                factor = math.prod(size for _, size in unread)
+                axes = " and ".join(f"{axis} (extent {size})" for axis, size in unread)
+                yield self.finding(
+                    f"The kernel never reads {axes}: {times(factor)} copies of every thread do the same work.",
+                    f"grid {kernel.largest.grid}, block {kernel.largest.block}",
+                    subject.amdahl(kernel, factor),
+                    kernel,
+                )
+                continue
+            share = kernel.ratio("redundant_threads", "threads")
+            if share is not None and 0.25 <= share < 1:
+                yield self.finding(
+                    f"{percent(share)} of the threads do nothing of their own.",
+                    f"{times(kernel.get('redundant_threads') or 0)} of {times(kernel.get('threads') or 0)} threads",
+                    subject.amdahl(kernel, 1 / (1 - share)),
+                    kernel,
+                )
+
+
+def _unread_axes(kernel: Kernel) -> list[tuple[str, int]]:
+    """Return the axes longer than 1 that the body never mentions; empty if the source is unknown or "
+    "hides its indices."""
+    source = kernel.source
+    if source is None or source.uses(_HELPERS) or not source.uses(r"\bthreadIdx\b|\bblockIdx\b"):
+        return []
+    if source.uses(r"\b(?:threadIdx|blockIdx)\b(?!\s*\.\s*[xyz])"):
+        return []
+    largest = kernel.largest
+    named = [(f"blockIdx.{a}", largest.grid[i]) for i, a in enumerate("xyz")]
+    named += [(f"threadIdx.{a}", largest.block[i]) for i, a in enumerate("xyz")]
+    return [(axis, size) for axis, size in named if size > 1 and not source.uses(rf"\b{axis[:-2]}\s*\.\s*{axis[-1]}\b")]
