@@ -45,7 +45,7 @@ class DType(StrEnum):
 
 
 class Role(StrEnum):
-    """What an argument is for. A size is an `int` scalar that shapes are written in; a scalar is an `int` or `float`."""
+    """What an argument is for. A size is an `int` that shapes are written in; a scalar is an `int` or a `float`."""
 
     IN = "in"
     OUT = "out"
@@ -82,7 +82,9 @@ def evaluate(expression: str, sizes: Mapping[str, int]) -> int:
                 return sizes[name]
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](walk(left), walk(right))
-        raise ValueError(f"shape {expression!r}: {ast.unparse(node)!r} is neither a size ({', '.join(sizes)}) nor + - * //")
+        raise ValueError(
+            f"shape {expression!r}: {ast.unparse(node)!r} is neither a size ({', '.join(sizes)}) nor + - * //"
+        )
 
     return walk(ast.parse(expression, mode="eval").body)
 

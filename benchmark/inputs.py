@@ -2,7 +2,7 @@
 
 Each distribution breaks another kind of mistake: a large mean and cancellation break sloppy sums, a wide range breaks
 early rounding, ties and sorted data break selection, infinities and NaN break clamps. The exact ones (`integers`,
-`powers_of_two`, `one_hot`) make every intermediate of a sum representable in any order, so that a single lost term shows.
+`powers_of_two`, `one_hot`) make every intermediate of a sum representable in any order: a single lost term shows.
 """
 
 from __future__ import annotations
@@ -136,12 +136,12 @@ def values(distribution: str, shape: Shape, rng: np.random.Generator, terms: int
         return _EXACT[distribution](shape, rng, terms)
     if distribution in _PLAIN:
         return _PLAIN[distribution](shape, rng)
-    raise ValueError(f"unknown distribution {distribution!r}: one of {', '.join(sorted([*_PLAIN, *_EXACT, 'one_hot']))}")
+    raise ValueError(
+        f"unknown distribution {distribution!r}: one of {', '.join(sorted([*_PLAIN, *_EXACT, 'one_hot']))}"
+    )
 
 
-def factors(
-    distribution: str, left: Shape, right: Shape, rng: np.random.Generator, terms: int
-) -> tuple[Float, Float]:
+def factors(distribution: str, left: Shape, right: Shape, rng: np.random.Generator, terms: int) -> tuple[Float, Float]:
     """Draw the two arrays whose products are summed. `one_hot`: a selection on the left, plain values on the right."""
     if distribution == "one_hot":
         return one_hot(left, rng), sixteen_bits(right, rng)
@@ -161,7 +161,9 @@ def draw(task: Task, case: Case, precision: Precision, seed: int) -> dict[str, N
     arrays = {}
     for name, argument in wanted.items():
         if drawn[name].shape != argument.extents(case.sizes):
-            raise ValueError(f"{task.name}: {name} has shape {drawn[name].shape}, wanted {argument.extents(case.sizes)}")
+            raise ValueError(
+                f"{task.name}: {name} has shape {drawn[name].shape}, wanted {argument.extents(case.sizes)}"
+            )
         dtype = argument.dtype.resolve(precision)
         arrays[name] = from_storage(to_storage(drawn[name], dtype), dtype)
     return arrays

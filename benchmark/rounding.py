@@ -61,7 +61,9 @@ def half_spacing(value: NDArray[Any], dtype: DType) -> Float:
         return np.zeros(np.shape(value))
     with np.errstate(invalid="ignore", divide="ignore"):
         exponent = np.floor(np.log2(np.maximum(np.abs(value), TINY)))
-    return np.where(np.isfinite(value), np.exp2(np.where(np.isfinite(exponent), exponent, 0.0)), 0.0) * unit_roundoff(dtype)
+    return np.where(np.isfinite(value), np.exp2(np.where(np.isfinite(exponent), exponent, 0.0)), 0.0) * unit_roundoff(
+        dtype
+    )
 
 
 def bound(value: NDArray[Any], error: NDArray[Any] | float, dtype: DType) -> Float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,6 +17,11 @@ from .contract import Contract, Precision
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+Drawn: TypeAlias = "dict[str, NDArray[Any]]"
+"""What a task's generator draws: input arrays by name, float64 or whole numbers."""
+Outputs: TypeAlias = "dict[str, Expected]"
+"""What a task's reference returns: the expected outputs by name."""
 
 
 class CaseSet(StrEnum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from cudamaster.benchmark.bf16 import from_bf16, to_bf16
 
 ALL = np.arange(2**16, dtype=np.uint32).astype(np.uint16)
@@ -39,7 +38,7 @@ def test_a_hair_off_the_midpoint_goes_to_the_nearer_neighbour_even_where_float32
 def test_overflow_is_infinite_and_the_largest_stays():
     largest = float(from_bf16(np.array([0x7F7F], np.uint16))[0])
     assert to_bf16(np.array([largest]))[0] == 0x7F7F
-    assert to_bf16(np.array([largest * (1 + 2.0**-9)]))[0] == 0x7F80
+    assert to_bf16(np.array([largest * (1 + 2.0**-8)]))[0] == 0x7F80
     assert to_bf16(np.array([-1e300]))[0] == 0xFF80
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from cudamaster.benchmark import rounding
 from cudamaster.benchmark.bf16 import from_bf16, to_bf16
 from cudamaster.benchmark.contract import DType
@@ -48,4 +47,6 @@ def test_mixed_signs_tighten_the_bound_only_for_independent_terms():
 
 
 def test_a_value_that_is_not_finite_has_no_infinite_bound():
-    assert np.all(np.isfinite(rounding.bound(np.array([np.inf, np.nan, 1.0]), np.array([np.inf, np.nan, 1e-9]), DType.F32)))
+    assert np.all(
+        np.isfinite(rounding.bound(np.array([np.inf, np.nan, 1.0]), np.array([np.inf, np.nan, 1e-9]), DType.F32))
+    )

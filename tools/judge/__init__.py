@@ -1,1 +1,1 @@
-"""Is it right, and is it faster: gates, comparison, verdict."""
+"""The judge: gates from cheap to dear, each in one file, and the verdict with its evidence."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from ... import inputs, rounding
 from ...cases import cases
-from ...contract import Contract, DType, array_in, array_out, size
-from ...task import Expected, Task
+from ...contract import Contract, DType, Precision, array_in, array_out, size
+from ...task import Arrays, Case, Drawn, Expected, Outputs, Task
 from ...work import compulsory_bytes
 
 CONTRACT = Contract(
@@ -21,13 +22,13 @@ CONTRACT = Contract(
 )
 
 
-def generate(case, precision, rng):
+def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
     N = case.sizes["N"]
     x, y = inputs.factors(case.distribution, (N,), (N,), rng, terms=N)
     return {"x": x, "y": y}
 
 
-def reference(arrays, case, precision):
+def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     products = arrays["x"] * arrays["y"]
     value = np.sum(products, keepdims=True)
     if case.exact:
@@ -67,7 +68,7 @@ TASK = Task(
     complexity=lambda s: s["N"],
     min_flops=lambda s: 2 * s["N"] - 1,
     min_bytes=compulsory_bytes(CONTRACT),
-    waste="Every thread adds its partial sum to the one result with an atomic of its own, so that the atomics queue up.",
-    strategies=("block-level reduction with warp shuffles", "128-bit loads", "one atomic per block", "two-stage reduction"),
+    waste="Every thread adds its partial sum to the result with an atomic of its own, and the atomics queue up.",
+    strategies=("block-level reduction with one atomic per block", "128-bit loads", "two-stage reduction"),
     notes="The result is overwritten, whatever it held; the paper's kernel adds to it. No element is skipped.",
 )

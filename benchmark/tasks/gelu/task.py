@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 from scipy.special import erfc
 
 from ... import inputs, rounding
 from ...cases import cases
-from ...contract import Contract, DType, array_in, array_out, size
+from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...rounding import UNIT
-from ...task import Expected, Task
+from ...task import Arrays, Case, Drawn, Expected, Outputs, Task
 from ...work import compulsory_bytes
 
 CONTRACT = Contract(
@@ -18,11 +19,11 @@ CONTRACT = Contract(
 )
 
 
-def generate(case, precision, rng):
+def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
     return {"in": inputs.values(case.distribution, (case.sizes["N"],), rng)}
 
 
-def reference(arrays, case, precision):
+def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     x = arrays["in"]
     value = 0.5 * x * erfc(-x / np.sqrt(2.0))
     # 1 + erf cancels for negative x: its error is absolute. erff errs by 2 units, its argument by 2, the sum by 1.

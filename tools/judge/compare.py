@@ -1,0 +1,107 @@
+"""One output against its expected value and bound, element by element, and the sentence that says where it is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...benchmark.contract import Argument, DType, Precision
+from ...benchmark.storage import from_storage, to_storage
+from ...benchmark.task import Expected
+from .poison import holds_poison
+
+_MOST = 1e9
+"""Ratios are cut here: JSON has no infinity."""
+_LARGEST = {DType.F32: float(np.finfo(np.float32).max), DType.BF16: 3.3895313892515355e38}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the comparison of one output found."""
+
+    ok: bool
+    worst_ratio: float
+    """Largest |error| ÷ bound; 0 if an exact comparison holds."""
+    bad_elements: int
+    elements: int
+    reason: str = ""
+
+
+def compare(
+    output: NDArray[Any], expected: Expected, argument: Argument, precision: Precision, poison: int
+) -> Comparison:
+    """Compare an output as it lies in memory (any shape) with what is expected.
+
+    Without a bound: equal to the value rounded to the output's type, -0 = +0. With one: |output − value| ≤ bound.
+    NaN must meet NaN, and an infinity the same infinity. `poison` is the byte that filled the output before the call.
+    """
+    dtype = argument.dtype.resolve(precision)
+    shape = np.shape(expected.value)
+    got = from_storage(np.ravel(output), dtype)
+    value = np.ravel(expected.value)
+    with np.errstate(invalid="ignore", over="ignore"):
+        ratio = _ratios(got, value, None if expected.bound is None else np.ravel(expected.bound), dtype)
+    bad = np.flatnonzero(ratio > 1.0)
+    worst = float(min(np.max(ratio, initial=0.0), _MOST))
+    if not bad.size:
+        return Comparison(True, worst, 0, got.size)
+    index = int(bad[np.argmax(ratio[bad])])
+    bound = None if expected.bound is None else float(np.ravel(expected.bound)[index])
+    reason = (
+        f"{_element(argument.name, index, shape)} is {got[index]:.9g}, should be {_wanted(value[index], bound, dtype)}"
+    )
+    if bound and np.isfinite(got[index]) and np.isfinite(value[index]):
+        reason += f" (error {abs(got[index] - value[index]):.3g}, {min(ratio[index], _MOST):.3g} times the bound)"
+    reason += _where(argument.name, bad, got.size, shape)
+    held = np.count_nonzero(holds_poison(np.ravel(output), poison)[bad])
+    if held:
+        reason += f"; {held:,} of the wrong elements were never written (they hold the fill pattern 0x{poison:02X})"
+    elif np.all(got[bad] == 0.0):
+        reason += "; all wrong elements are 0"
+    return Comparison(False, worst, int(bad.size), got.size, reason)
+
+
+def _ratios(got: NDArray[Any], value: NDArray[Any], bound: NDArray[Any] | None, dtype: DType) -> NDArray[np.float64]:
+    """Return |error| ÷ bound per element: 0 where equal, huge where NaN or an infinity is out of place."""
+    rounded = from_storage(to_storage(value, dtype), dtype)
+    same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+    if bound is None:
+        return np.where(same, 0.0, _MOST)
+    error = np.abs(got - value)
+    ratio = np.where(bound > 0, error / np.where(bound > 0, bound, 1.0), np.where(error > 0, _MOST, 0.0))
+    finite = np.isfinite(value) & np.isfinite(got)
+    if dtype in _LARGEST:
+        may_overflow = np.isinf(got) & (np.sign(got) == np.sign(value)) & (np.abs(value) + bound >= _LARGEST[dtype])
+        same |= may_overflow & np.isfinite(value)
+    ratio = np.where(finite, ratio, _MOST)
+    return np.where(same & ~finite, 0.0, ratio)
+
+
+def _element(name: str, flat: int, shape: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(str(int(i)) for i in np.unravel_index(flat, shape))}]" if shape else name
+
+
+def _wanted(value: float, bound: float | None, dtype: DType) -> str:
+    if bound is None:
+        exact = from_storage(to_storage(np.array([value]), dtype), dtype)[0]
+        return f"{exact:.9g} exactly"
+    return f"{value:.9g} ± {bound:.2g}"
+
+
+def _where(name: str, bad: NDArray[np.intp], elements: int, shape: tuple[int, ...]) -> str:
+    """Say how many are wrong and which: the shape of the damage points to the mistake."""
+    if bad.size == 1:
+        return f"; 1 of {elements:,} elements is wrong"
+    text = f"; {bad.size:,} of {elements:,} elements are wrong"
+    if bad.size < elements:
+        text += f", from {_element(name, int(bad[0]), shape)} to {_element(name, int(bad[-1]), shape)}"
+        if bad[-1] == elements - 1 and bad[-1] - bad[0] == bad.size - 1:
+            text += " (the tail)"
+        elif bad[-1] - bad[0] == bad.size - 1:
+            text += " (all between)"
+        elif np.all(np.diff(bad) == bad[1] - bad[0]):
+            text += f" (every {int(bad[1] - bad[0])}th)"
+    return text

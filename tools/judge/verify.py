@@ -1,0 +1,91 @@
+"""Is a build right? Every output of every case against the truth, with evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...benchmark.contract import Precision
+from ...benchmark.task import Case, CaseSet, Task
+from ..device.port import Device, DeviceUnavailable, Unsupported
+from ..records import Build, CaseEvidence, Status, Verdict
+from .build_gate import build_verdict
+from .check_case import check_case
+from .seeds import derive, fresh_seed
+from .source_gates import source_verdict
+from .stages import stages
+
+_ENOUGH = 6
+"""After so many failing cases a stage ends: they say what there is to say."""
+
+
+def verify(
+    build: Build,
+    task: Task,
+    precision: Precision,
+    device: Device,
+    *,
+    cases: Sequence[Case] | None = None,
+    seed: int | None = None,
+    source: str = "",
+    baseline_source: str = "",
+) -> Verdict:
+    """Run a build at the cases (default: those that the device can afford) and compare every output with the truth.
+
+    Data are drawn after the library is loaded, from `seed` or from a fresh one. With `source` the text is screened
+    first, and with `baseline_source` compared with that. A later stage doesn't run if an earlier one fails.
+
+    Raises:
+        DeviceUnavailable: the device is not to be had on this machine.
+    """
+    verdict = (source_verdict(source, task.contract, baseline_source) if source else None) or build_verdict(
+        build, task.contract
+    )
+    if verdict is None:
+        verdict = _run(build, task, precision, device, device.checked_cases(task) if cases is None else cases, seed)
+    return verdict.model_copy(update={"checked_with_nvcc": build.checked_with_nvcc, "device": device.name})
+
+
+def _run(
+    build: Build, task: Task, precision: Precision, device: Device, cases: Sequence[Case], seed: int | None
+) -> Verdict:
+    evidence: list[CaseEvidence] = []
+    try:
+        with device.open(build, task, precision) as runner:
+            seed = fresh_seed() if seed is None else seed
+            for stage in stages(task, cases):
+                failures: list[Status] = []
+                for case, steps in stage:
+                    seeds = derive(seed, case.set, case.name, 0), derive(seed, case.set, case.name, 1)
+                    outcome = check_case(runner, task, precision, case, seeds, steps)
+                    evidence.append(outcome.evidence)
+                    if outcome.status is not Status.PASS:
+                        failures.append(outcome.status)
+                    if outcome.status not in (Status.PASS, Status.WRONG) or len(failures) == _ENOUGH:
+                        break
+                if failures:
+                    return _failure(failures[-1], evidence)
+    except DeviceUnavailable:
+        raise
+    except Unsupported as error:
+        return Verdict(status=Status.UNSUPPORTED, summary=str(error), cases=tuple(evidence))
+    except (OSError, RuntimeError, MemoryError) as error:
+        return Verdict(status=Status.INFRA_ERROR, summary=f"{type(error).__name__}: {error}", cases=tuple(evidence))
+    if not evidence:
+        return Verdict(status=Status.INFRA_ERROR, summary="no case was checked: the device can afford none of them")
+    worst = max(e.worst_ratio for e in evidence)
+    summary = f"right at {len(evidence)} cases; the largest error is {worst:.2g} of its bound"
+    return Verdict(status=Status.PASS, summary=summary, cases=tuple(evidence))
+
+
+def _failure(status: Status, evidence: list[CaseEvidence]) -> Verdict:
+    """Return the verdict on failing cases. Summary and detail keep the sizes of hidden cases hidden."""
+    bad = [e for e in evidence if not e.ok]
+    lines = [f"{_title(e)}: {e.reason}" for e in bad]
+    good = [_title(e) for e in evidence if e.ok and e.set != CaseSet.HIDDEN]
+    if good:
+        lines.append(f"Right at: {'; '.join(good)}")
+    return Verdict(status=status, summary=f"{status}: {lines[0]}", detail="\n".join(lines), cases=tuple(evidence))
+
+
+def _title(evidence: CaseEvidence) -> str:
+    return "a hidden case" if evidence.set == CaseSet.HIDDEN else f"case {evidence.case}"

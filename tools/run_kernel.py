@@ -1,0 +1,55 @@
+"""The `run_kernel` tool: verify a built candidate and measure what it gains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.tools import tool
+from pydantic import BaseModel, Field
+
+from ..benchmark.contract import Precision
+from ..benchmark.registry import load_task
+from .answers import answers
+from .device.select import get_device
+from .judge.verify import verify
+from .records import Build
+
+
+class RunKernelInput(BaseModel):
+    """What to run, and against what."""
+
+    build: dict[str, Any] = Field(description="The Build that the nvcc tool returned.")
+    source: str = Field(default="", description="The candidate's source, which is screened first.")
+    task: str = Field(description="Name of the task, or its folder.")
+    precision: Precision = Field(description="fp32 or bf16.")
+    device: str = Field(default="auto", description="auto, cuda or cpu.")
+    baseline: dict[str, Any] | None = Field(default=None, description="Build to compare with; none: verify only.")
+    baseline_source: str = Field(default="", description="Source of the baseline if it isn't the task's own.")
+    seed: int | None = Field(default=None, description="Seed of the data; none: a fresh one.")
+
+
+@tool("run_kernel", args_schema=RunKernelInput)
+@answers
+def run_kernel(
+    build: dict[str, Any],
+    task: str,
+    precision: Precision,
+    source: str = "",
+    device: str = "auto",
+    baseline: dict[str, Any] | None = None,
+    baseline_source: str = "",
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Verify a build at every case and time it. Answers {"status", "verdict": Verdict, "gain": … or null}."""
+    where, what = get_device(device), load_task(task)
+    built, against = Build.model_validate(build), Build.model_validate(baseline) if baseline else None
+    original = (baseline_source or what.source(precision)) if against else ""
+    verdict = verify(built, what, precision, where, seed=seed, source=source, baseline_source=original)
+    gain = None
+    if verdict.passed and against is not None:
+        gain = where.compare(against, built, what, precision, where.timed_cases(what))
+    return {
+        "status": verdict.status.value,
+        "verdict": verdict.model_dump(mode="json"),
+        "gain": gain.model_dump(mode="json") if gain else None,
+    }
