@@ -163,6 +163,7 @@ class Timing(Record):
     """Median and its bootstrap interval, microseconds."""
     samples: int
     sm_clock_mhz: float | None = None
+    library: Literal["baseline", "candidate"] = "candidate"
 
 
 class CaseGain(Record):
@@ -192,6 +193,9 @@ class Speedup(Record):
     efficiency: float | None = None
     """Geometric mean over the cases."""
     notes: tuple[str, ...] = ()
+    """What the judge must know; those that begin with `suspect:` or `noisy:` decide the verdict."""
+    timings: tuple[Timing, ...] = ()
+    """Cold, warm and wall times of both libraries at each case."""
 
 
 class EstimatedSpeedup(Record):

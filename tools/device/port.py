@@ -58,6 +58,14 @@ class CallResult:
     """Host time of call and synchronize, microseconds."""
 
 
+class CallFailed(RuntimeError):
+    """A call that was to be timed or profiled failed; `result` says how, `library` whose it was."""
+
+    def __init__(self, result: CallResult, library: Literal["baseline", "candidate"] = "candidate") -> None:
+        super().__init__(f"{library}: {result.status}: {result.message}")
+        self.result, self.library = result, library
+
+
 class Runner(Protocol):
     """One process, in a session of its own, with one library loaded. A context manager: leaving it kills the group."""
 
