@@ -25,17 +25,21 @@ def render(brief: Brief) -> str:
     told, left_out = _told(brief.history)
     first_line, _, rest = brief.profile.partition("\n")
     bottleneck = first_line.removeprefix("Bottleneck:").strip() if first_line.startswith("Bottleneck:") else ""
-    text = _environment().get_template(f"{brief.agent}.j2").render(
-        **TITLES,
-        brief=brief,
-        plan=brief.plan,
-        bottleneck=bottleneck,
-        # Findings say it all in the diagnosis view; other views are shown as they are.
-        profile="" if brief.findings else (rest if bottleneck else brief.profile).strip("\n"),
-        attempts=told,
-        left_out=left_out,
-        entry=_entry(brief.contract),
-        workspace_entry=f"{_entry(brief.contract)}_workspace_bytes",
+    text = (
+        _environment()
+        .get_template(f"{brief.agent}.j2")
+        .render(
+            **TITLES,
+            brief=brief,
+            plan=brief.plan,
+            bottleneck=bottleneck,
+            # Findings say it all in the diagnosis view; other views are shown as they are.
+            profile="" if brief.findings else (rest if bottleneck else brief.profile).strip("\n"),
+            attempts=told,
+            left_out=left_out,
+            entry=_entry(brief.contract),
+            workspace_entry=f"{_entry(brief.contract)}_workspace_bytes",
+        )
     )
     return re.sub(r"\n{3,}(?=## )", "\n\n", text).strip() + "\n"
 

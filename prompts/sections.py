@@ -75,7 +75,9 @@ def read_code(section: str) -> str:
     return ""
 
 
-_FINDING = re.compile(r"^- `(?P<name>[^`]+)` \| bound (?P<bound>[0-9.einf]+)(?: \| kernel `(?P<kernel>[^`]*)`)?(?: \| line (?P<line>\d+))?$")
+_FINDING = re.compile(
+    r"^- `(?P<name>[^`]+)` \| bound (?P<bound>[0-9.einf]+)(?: \| kernel `(?P<kernel>[^`]*)`)?(?: \| line (?P<line>\d+))?$"
+)
 
 
 def write_finding(finding: Finding) -> str:
