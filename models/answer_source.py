@@ -78,7 +78,7 @@ def undefined_launches(source: str) -> list[str]:
 
 
 def unbalanced(source: str) -> str:
-    """Return what shows that a file stops too early; empty if its braces match, or if `#else` may explain the excess."""
+    """Return what shows that a file stops too early; empty if its braces match, or `#else` may explain them."""
     code = code_only(source)
     opening, closing = code.count("{"), code.count("}")
     if opening > closing and not re.search(r"^\s*#\s*(?:else|elif)", code, re.M):
@@ -87,22 +87,24 @@ def unbalanced(source: str) -> str:
 
 
 def parameter_types(parameters: str) -> list[str]:
-    """Return the types of a parameter list, names and `__restrict__` dropped, e.g. `["const float*", "int"]`."""
+    """Return the types of a parameter list without names, e.g. `["const float*", "int"]`.
+
+    `const` counts only for what a pointer points to; `float const*` is `const float*`; `__restrict__` doesn't count.
+    """
     types = []
-    for parameter in filter(None, (p.strip() for p in re.sub(r"\s+", " ", parameters).split(","))):
-        text = re.sub(r"\b(?:__restrict__|__restrict|restrict|struct)\b", "", parameter)
-        text = re.sub(r"\s*\*\s*", "* ", re.sub(r"\[\s*\d*\s*\]", "", text)).strip()
-        words = text.replace("* ", "*  ").split()
-        if len(words) > 1 and re.fullmatch(r"[A-Za-z_]\w*", words[-1]) and words[-1] not in _TYPE_WORDS:
-            words = words[:-1]
-        if "*" not in text:
-            words = [w for w in words if w != "const"]
-        elif words[:2] and len(words) > 1 and words[1].startswith("const"):  # `float const*`
-            words = ["const", words[0] + words[1].removeprefix("const"), *words[2:]]
-        types.append(" ".join(words).replace(" *", "*").replace("* const", "*").replace("std::size_t", "size_t"))
-    return [re.sub(r"\b(?:nv_bfloat16)\b", "__nv_bfloat16", t).replace("____", "__") for t in types]
+    for parameter in filter(str.strip, parameters.split(",")):
+        tokens = [t for t in re.findall(r"[A-Za-z_][\w:]*|\*|&|\[", parameter) if t not in _QUALIFIERS]
+        first = next((i for i, token in enumerate(tokens) if token in "*&["), None)
+        before = tokens if first is None else tokens[:first]
+        words = [t.removeprefix("std::") for t in before if t != "const"]
+        if first is None or tokens[first] == "[":
+            words = words[:-1] if len(words) > 1 and words[-1] not in _TYPE_WORDS else words
+        marks = "" if first is None else "".join("*" if t == "[" else t for t in tokens[first:] if t in "*&[")
+        constant = "const " if marks and "const" in before else ""
+        name = " ".join("__nv_bfloat16" if word == "nv_bfloat16" else word for word in words)
+        types.append(f"{constant}{name}{marks}")
+    return types
 
 
-_TYPE_WORDS: Final = frozenset(
-    {"int", "float", "size_t", "cudaStream_t", "void", "char", "double", "unsigned", "const"}
-)
+_QUALIFIERS: Final = frozenset({"__restrict__", "__restrict", "restrict", "struct", "volatile"})
+_TYPE_WORDS: Final = frozenset({"int", "float", "size_t", "cudaStream_t", "void", "char", "double", "unsigned", "long"})

@@ -7,15 +7,22 @@ from typing import Final
 
 from ..tools.records import Record
 
-_TAG: Final = r"(?:think|thinking|reasoning|thought|scratchpad)"
+_TAG: Final = re.compile(r"<(/?)(?:think|thinking|reasoning|thought|scratchpad)>", re.I)
 
 
 def strip_reasoning(text: str) -> str:
     """Return text without reasoning in tags such as `<think>…</think>`; either tag of a pair may be missing."""
-    text = re.sub(rf"<({_TAG})>.*?</\1>", "", text, flags=re.S | re.I)
-    if closings := list(re.finditer(rf"</{_TAG}>", text, re.I)):
-        text = text[closings[-1].end() :]
-    return re.sub(rf"\A\s*<{_TAG}>.*", "", text, flags=re.S | re.I)
+    kept, position, opened = "", 0, -1
+    for tag in _TAG.finditer(text):
+        if not tag[1]:
+            opened = tag.start() if opened < 0 else opened
+            continue
+        # A closing tag alone: the opening one was part of the prompt's end, so all before it is reasoning.
+        kept = kept + text[position:opened] if opened >= 0 else ""
+        position, opened = tag.end(), -1
+    if opened >= 0 and not (kept + text[position:opened]).strip():
+        return ""
+    return kept + text[position:]
 
 
 class Block(Record):

@@ -79,7 +79,7 @@ _FINISH: Final = {
 
 
 def read_message(message: AIMessage, prompt: str, asked: str, budget: Budget, seconds: float) -> Reply:
-    """Return a message as a reply: text without reasoning fields, how it ended, tokens (estimated where not told), cost."""
+    """Return a message as a reply: text without reasoning, how it ended, tokens (estimated where not told)."""
     told = message.response_metadata or {}
     finish = str(told.get("finish_reason") or told.get("stop_reason") or told.get("done_reason") or "").lower()
     text, reasoning = message.text, _reasoning(message)

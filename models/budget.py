@@ -46,7 +46,8 @@ class Budget:
             raise BudgetExceeded(f"{spent.calls} model calls made, --max-calls is {self.max_calls}")
         if self.max_tokens is not None and spent.tokens + input_tokens > self.max_tokens:
             raise BudgetExceeded(
-                f"{spent.tokens} tokens used, the next question has about {input_tokens}, --max-tokens is {self.max_tokens}"
+                f"{spent.tokens} tokens used, the next question has about {input_tokens}, "
+                f"--max-tokens is {self.max_tokens}"
             )
         elapsed_s = time.monotonic() - self._started
         if self.max_wall_s is not None and elapsed_s >= self.max_wall_s:
@@ -63,7 +64,8 @@ class Budget:
             )
         if spent.unpriced_calls:
             raise BudgetExceeded(
-                f"{spent.unpriced_calls} calls of this run have no known price, so --max-usd can't be kept: cap --max-tokens instead"
+                f"{spent.unpriced_calls} calls of this run have no known price, so --max-usd can't be kept: "
+                "cap --max-tokens instead"
             )
         if spent.usd + next_usd > max_usd or (next_usd > 0 and spent.usd >= max_usd):
             raise BudgetExceeded(

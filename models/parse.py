@@ -153,9 +153,11 @@ def _signature_fault(source: str, entry: str, prototype: str) -> str:
     if prototype:
         expected = parameter_types(prototype[prototype.index("(") + 1 : prototype.rindex(")")])
         if types != expected:
-            return f"`{entry}` takes ({', '.join(types)}) and should take ({', '.join(expected)}): keep the contract's prototype"
+            given, wanted = ", ".join(types), ", ".join(expected)
+            return f"`{entry}` takes ({given}) and should take ({wanted}): keep the contract's prototype"
     elif types[-3:] != ["void*", "size_t", "cudaStream_t"]:
-        return f"`{entry}` does not end with (void* workspace, size_t workspace_bytes, cudaStream_t stream): keep the prototype"
+        end = "void* workspace, size_t workspace_bytes, cudaStream_t stream"
+        return f"`{entry}` does not end with ({end}): keep the contract's prototype"
     return ""
 
 
@@ -206,7 +208,7 @@ def parse_plan(text: str) -> Plan:
 
 
 def _plans(value: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the objects with a strategy in an answer: itself, or what it wraps (`{"plan": {…}}`, `{"strategies": […]}`)."""
+    """Return the objects with a strategy in an answer: itself, or what it wraps (`{"plan": {…}}`)."""
     if "strategy" in value and not isinstance(value["strategy"], dict):
         return [value]
     inner = [v for item in value.values() for v in (item if isinstance(item, list) else [item]) if isinstance(v, dict)]

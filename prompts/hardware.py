@@ -44,7 +44,7 @@ def hardware_text(gpu: GpuModel, device: Literal["cuda", "cpu"] = "cuda") -> str
         lines.append(f"- {gpu.note}")
     if device == "cpu":
         lines.append(
-            "- there is no GPU at hand: the kernel is compiled for the host and really run, its time on this GPU estimated. "
-            "So no inline PTX, no tensor-core, asynchronous-copy or cluster instructions"
+            "- there is no GPU at hand: the kernel is compiled for the host and really run, its time on this GPU "
+            "estimated. So no inline PTX, no tensor-core, asynchronous-copy or cluster instructions"
         )
     return "\n".join(lines)

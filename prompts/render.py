@@ -52,7 +52,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def shortened(text: str, limit: int = ERROR_CHARACTERS) -> str:
-    """Return text of at most about `limit` characters: its head and its tail, and a line that says what was left out."""
+    """Return text of at most about `limit` characters: head and tail, and a line that says what was left out."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit * 2 // 3], text[-limit // 3 :]

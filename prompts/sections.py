@@ -33,7 +33,7 @@ _FENCE = re.compile(r"^(`{3,})([A-Za-z+]*)\s*$")
 
 
 def read_sections(prompt: str) -> dict[str, str]:
-    """Split a prompt at its `## title` lines, code fences left whole. The text before the first title has the key ``""``."""
+    """Split a prompt at its `## title` lines, code fences left whole. What is before the first has the key ``""``."""
     sections: dict[str, list[str]] = {"": []}
     title, fence = "", ""
     for line in prompt.splitlines():
@@ -76,7 +76,8 @@ def read_code(section: str) -> str:
 
 
 _FINDING = re.compile(
-    r"^- `(?P<name>[^`]+)` \| bound (?P<bound>[0-9.einf]+)(?: \| kernel `(?P<kernel>[^`]*)`)?(?: \| line (?P<line>\d+))?$"
+    r"^- `(?P<name>[^`]+)` \| bound (?P<bound>[0-9.einf+]+)"
+    r"(?: \| kernel `(?P<kernel>[^`]*)`)?(?: \| line (?P<line>\d+))?$"
 )
 
 
@@ -126,7 +127,8 @@ _ATTEMPT = re.compile(
 
 def write_attempt(attempt: Attempt) -> str:
     """Return an attempt of the history as one line of a prompt."""
-    line = f"- round {attempt.round}, attempt {attempt.attempt}: `{_one_line(attempt.strategy).replace('`', '')}` → {attempt.status}"
+    strategy = _one_line(attempt.strategy).replace("`", "")
+    line = f"- round {attempt.round}, attempt {attempt.attempt}: `{strategy}` → {attempt.status}"
     if attempt.speedup is not None:
         line += f", speedup {attempt.speedup:.4g}"
     elif attempt.estimated_speedup is not None:
