@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
+import numpy as np
+
 from .task import Case, CaseSet
+
+
+def scalar_of(case: Case, name: str) -> float:
+    """Return a `float` scalar of a case as a kernel receives it: rounded to float."""
+    return float(np.float32(case.scalars[name]))
 
 
 def cases(

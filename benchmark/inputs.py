@@ -77,6 +77,22 @@ def special(shape: Shape, rng: np.random.Generator) -> Float:
     return values
 
 
+def non_finite(shape: Shape, rng: np.random.Generator) -> Float:
+    """As `special`, with -infinity too."""
+    drawn = special(shape, rng)
+    drawn.reshape(-1)[rng.integers(0, drawn.size, 1 + drawn.size // 50)] = -np.inf
+    return drawn
+
+
+def masked(shape: Shape, rng: np.random.Generator) -> Float:
+    """Normal, with -infinity in half of the places; at least one element of each line of the last axis is finite."""
+    values = rng.standard_normal(shape)
+    hidden = rng.random(shape) < 0.5
+    np.put_along_axis(hidden, rng.integers(0, shape[-1], (*shape[:-1], 1)), False, axis=-1)
+    values[hidden] = -np.inf
+    return values
+
+
 def integers(shape: Shape, rng: np.random.Generator, terms: int = 1) -> Float:
     """Whole numbers, not 0, so small that a sum of `terms` products of two of them is exact in float, in any order.
 
@@ -113,7 +129,20 @@ def sixteen_bits(shape: Shape, rng: np.random.Generator) -> Float:
 
 _PLAIN: dict[str, Callable[[Shape, np.random.Generator], Float]] = {
     f.__name__: f
-    for f in (uniform, positive, normal, large_mean, wide_range, cancellation, ties, ascending, special, sixteen_bits)
+    for f in (
+        uniform,
+        positive,
+        normal,
+        large_mean,
+        wide_range,
+        cancellation,
+        ties,
+        ascending,
+        special,
+        masked,
+        non_finite,
+        sixteen_bits,
+    )
 }
 _EXACT: dict[str, Callable[[Shape, np.random.Generator, int], Float]] = {
     f.__name__: f for f in (integers, powers_of_two)
@@ -146,6 +175,39 @@ def factors(distribution: str, left: Shape, right: Shape, rng: np.random.Generat
     if distribution == "one_hot":
         return one_hot(left, rng), sixteen_bits(right, rng)
     return values(distribution, left, rng, terms), values(distribution, right, rng, terms)
+
+
+def row_lengths(pattern: str, rows: int, entries: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return how many of `entries` each row of a sparse matrix holds.
+
+    `power_law`: few rows hold most, many hold none; `empty_rows`: every other row, and the last, holds none;
+    anything else: all rows the same, give or take one.
+    """
+    if pattern == "power_law":
+        weights = rng.permutation(1.0 / np.arange(1, rows + 1))
+    elif pattern == "empty_rows" and rows > 1:
+        weights = (np.arange(rows) % 2 == 0).astype(np.float64)
+        weights[-1] = 0.0
+    else:
+        lengths = np.full(rows, entries // rows)
+        lengths[: entries % rows] += 1
+        return lengths
+    return rng.multinomial(entries, weights / weights.sum())
+
+
+def csr(
+    pattern: str, rows: int, cols: int, entries: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return row offsets and column indices of a sparse matrix; columns of a row unsorted, duplicates allowed.
+
+    `pattern` as in `row_lengths`, or `banded`: columns near the diagonal.
+    """
+    lengths = row_lengths(pattern, rows, entries, rng)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    if pattern == "banded":
+        diagonal = np.repeat(np.arange(rows) * cols // rows, lengths)
+        return offsets, np.clip(diagonal + rng.integers(-8, 9, entries), 0, cols - 1)
+    return offsets, rng.integers(0, cols, entries)
 
 
 def draw(task: Task, case: Case, precision: Precision, seed: int) -> dict[str, NDArray[Any]]:

@@ -55,6 +55,20 @@ def sum_error(magnitude: NDArray[Any] | float, terms: NDArray[Any] | float) -> F
     return np.asarray((UNIT + growth(terms)) * magnitude, dtype=np.float64)
 
 
+def exp_error(argument: NDArray[Any] | float) -> Float:
+    """Return the relative error of e^argument in float, by expf or by the fast __expf.
+
+    The fast intrinsic errs by 2 + 1.173·|x| units in the last place (CUDA C++ Programming Guide, intrinsic functions);
+    another half unit of the argument is for its own rounding. Beyond 800 the result is 0 or infinite anyway.
+    """
+    return np.asarray((4.0 + 3.4 * np.minimum(np.abs(argument), 800.0)) * UNIT, dtype=np.float64)
+
+
+def sigmoid_error(argument: NDArray[Any], sigmoid: NDArray[Any]) -> Float:
+    """Return the relative error of 1/(1 + e^-argument) in float; `sigmoid` is its value. A fast division included."""
+    return np.asarray((1.0 - sigmoid) * exp_error(argument) + 5.0 * UNIT, dtype=np.float64)
+
+
 def half_spacing(value: NDArray[Any], dtype: DType) -> Float:
     """Return the largest error of rounding a number of this size to a concrete floating type; 0 for whole numbers."""
     if dtype is DType.I32:

@@ -13,15 +13,14 @@ from cudamaster.tools.judge.verify import verify
 from cudamaster.tools.records import Build, Status
 
 BUILD = Build(ok=True, library=__file__, checked_with_nvcc=True)
-TASKS = ["dot_product", "gelu"]
+UNITS = [("dot_product", Precision.FP32), ("gelu", Precision.BF16), ("spmv_csr", Precision.FP32)]
 
 
 def judged(kernel, name="gelu", precision=Precision.FP32, **options):
     return verify(BUILD, load_task(name), precision, FakeDevice(kernel), **options)
 
 
-@pytest.mark.parametrize("name", TASKS)
-@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize(("name", "precision"), UNITS)
 def test_an_honest_kernel_passes_and_leaves_half_of_the_bound(name, precision):
     verdict = judged(honest, name, precision)
     assert verdict.passed, verdict.detail
@@ -89,8 +88,7 @@ def shown_sizes_only(call: Call) -> None:
     honest(call) if call.case.set is not CaseSet.HIDDEN else zeros(call)
 
 
-@pytest.mark.parametrize("name", TASKS)
-@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize(("name", "precision"), UNITS)
 @pytest.mark.parametrize(
     "make",
     [

@@ -1,0 +1,81 @@
+"""Sparse matrix times vector, the matrix in compressed sparse rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from ... import inputs, rounding
+from ...cases import cases
+from ...contract import Contract, DType, Precision, array_in, array_out, size
+from ...task import Arrays, Case, Drawn, Expected, Outputs, Task
+from ...work import compulsory_bytes
+
+CONTRACT = Contract(
+    entry="spmv_csr",
+    arguments=(
+        size("rows"),
+        size("cols"),
+        size("nnz"),
+        array_in("values", "nnz"),
+        array_in("col_idx", "nnz", dtype=DType.I32, doc="within a row unsorted, duplicates count twice"),
+        array_in("row_offsets", "rows + 1", dtype=DType.I32, doc="from 0 to nnz, ascending; a row may be empty"),
+        array_in("x", "cols"),
+        array_out("y", "rows"),
+    ),
+)
+PATTERNS = ("power_law", "empty_rows", "banded")
+
+
+def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
+    rows, cols, nnz = (case.sizes[name] for name in ("rows", "cols", "nnz"))
+    pattern, distribution = case.distribution, "uniform"
+    if pattern not in PATTERNS:
+        pattern, distribution = "power_law" if case.exact else "even", case.distribution
+    offsets, columns = inputs.csr(pattern, rows, cols, nnz, rng)
+    x, values = inputs.factors(distribution, (cols,), (nnz,), rng, terms=nnz)
+    return {"values": values, "col_idx": columns, "row_offsets": offsets, "x": x}
+
+
+def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
+    rows, lengths = case.sizes["rows"], np.diff(arrays["row_offsets"])
+    products = arrays["values"] * arrays["x"][arrays["col_idx"]]
+    of_row = np.repeat(np.arange(rows), lengths)
+    value = np.bincount(of_row, products, minlength=rows)
+    if case.exact:
+        return {"y": Expected(value)}
+    error = rounding.sum_error(np.bincount(of_row, np.abs(products), minlength=rows), terms=lengths)
+    return {"y": Expected(value, rounding.bound(value, error, DType.STORAGE.resolve(precision)))}
+
+
+TASK = Task(
+    name="spmv_csr",
+    category="sparse",
+    formula="y[r] = Σ_{k = row_offsets[r]}^{row_offsets[r+1]−1} values[k]·x[col_idx[k]]",
+    contract=CONTRACT,
+    cases=(
+        *cases("small", "integers", exact=True, rows=[1, 31, 1000], cols=[1, 77], nnz=[1, 333]),
+        *cases("small", "one_hot", exact=True, rows=100, cols=[5, 33], nnz=999),
+        *cases("small", rows=[1, 33, 257], cols=[1, 100], nnz=[1, 64, 1023]),
+        *cases("small", "normal", rows=65, cols=200, nnz=4099),
+        *cases("small", "wide_range", rows=40, cols=31, nnz=640),
+        *cases("small", "power_law", rows=[513, 1500], cols=300, nnz=5000),
+        *cases("small", "empty_rows", rows=[2, 129], cols=64, nnz=700),
+        *cases("small", "banded", rows=300, cols=[100, 600], nnz=2500),
+        *(case for k in range(10, 16) for case in cases("paper", rows=2**k, cols=2048, nnz=2**k * 2048 // 100)),
+        *cases("large", rows=2**20, cols=2**20, nnz=2**26),
+        *cases("large", "power_law", rows=2**18, cols=2**18, nnz=2**24),
+        *cases("hidden", "integers", exact=True, rows=9973, cols=5000, nnz=100_003),
+        *cases("hidden", "power_law", rows=[10_007, 3], cols=4099, nnz=65_537),
+        *cases("hidden", "empty_rows", rows=4097, cols=2049, nnz=3000),
+        *cases("hidden", "banded", rows=5000, cols=5000, nnz=99_999),
+    ),
+    generate=generate,
+    reference=reference,
+    complexity=lambda s: s["nnz"],
+    min_flops=lambda s: 2 * s["nnz"] - min(s["rows"], s["nnz"]),
+    min_bytes=compulsory_bytes(CONTRACT, but=("x",)),
+    waste="The y-dimension of the 32x32 blocks is unused, so that 32 threads compute the same row, each serially.",
+    strategies=("no redundant threads", "a warp per row", "rows balanced by their length", "read-only loads of x"),
+    notes="cols and nnz are arguments here; rows may be empty or hold most of the matrix.",
+)
