@@ -1,1 +1,40 @@
-"""CUDAMaster makes CUDA kernels faster and proves that they still compute the same."""
+"""CUDAMaster makes CUDA kernels faster and proves that they still compute the same.
+
+    from cudamaster import optimize
+    summary = optimize("dot_product", device="cpu")
+
+Everything is imported when it is first used: `import cudamaster` alone costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .benchmark.registry import load_task
+    from .graph.api import optimize, resume
+    from .graph.build import build_graph
+
+__version__: Final = "0.1.0"
+
+__all__ = ["build_graph", "load_task", "optimize", "resume"]
+
+_HOMES: Final = {
+    "build_graph": ".graph.build",
+    "load_task": ".benchmark.registry",
+    "optimize": ".graph.api",
+    "resume": ".graph.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public function when it is asked for."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Name what can be imported."""
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,350 @@
+"""The command line: thin, and quick to start; everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from langgraph.runtime import RunControl
+
+    from .tools.result.summary import Summary
+
+app = typer.Typer(
+    name="cudamaster",
+    help="Makes CUDA kernels faster, and proves that they still compute the same.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class DeviceChoice(StrEnum):
+    """Where candidates are built, run and timed."""
+
+    AUTO = "auto"
+    CUDA = "cuda"
+    CPU = "cpu"
+
+
+class PrecisionChoice(StrEnum):
+    """Storage precision."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+
+
+class ViewChoice(StrEnum):
+    """How much of a profile is shown."""
+
+    NONE = "none"
+    FILTERED = "filtered"
+    FULL = "full"
+    DIAGNOSIS = "diagnosis"
+
+
+Home = Annotated[
+    Path | None,
+    typer.Option(envvar="CUDAMASTER_HOME", help="Folder for runs and artifacts.", show_default=".cudamaster"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+DeviceOption = Annotated[DeviceChoice, typer.Option(help="Where kernels run; auto: cuda if a GPU answers, else cpu.")]
+PrecisionOption = Annotated[PrecisionChoice, typer.Option(help="Storage precision.")]
+TaskOption = Annotated[str, typer.Option(help="The task that the kernel computes.")]
+Source = Annotated[Path, typer.Argument(help="The CUDA source file.")]
+MaxUsd = Annotated[float | None, typer.Option(min=0, help="Most money for the model, in USD.")]
+MaxTokens = Annotated[int | None, typer.Option(min=0, help="Most tokens, in and out.")]
+MaxCalls = Annotated[int | None, typer.Option(min=0, help="Most questions to the model.")]
+MaxWall = Annotated[float | None, typer.Option(min=0, help="Most seconds of this start or resume.")]
+
+
+@app.command()
+def optimize(
+    task: Annotated[str, typer.Argument(help="A task of the benchmark (`cudamaster tasks`), or a folder of your own.")],
+    precision: PrecisionOption = PrecisionChoice.FP32,
+    device: DeviceOption = DeviceChoice.AUTO,
+    model: Annotated[
+        str | None, typer.Option(help="Who answers: offline, mailbox, openai:NAME.", show_default="offline")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
+    planner_model: Annotated[str | None, typer.Option(help="Another model for the Planner.")] = None,
+    coder_model: Annotated[str | None, typer.Option(help="Another model for the Coder.")] = None,
+    compiler_model: Annotated[str | None, typer.Option(help="Another model for the Compiler.")] = None,
+    debugger_model: Annotated[str | None, typer.Option(help="Another model for the debugger.")] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, max=100, help="Rounds.", show_default="3")] = None,
+    repairs: Annotated[
+        int | None, typer.Option(min=0, max=20, help="Most repairs in a round.", show_default="3")
+    ] = None,
+    profile: Annotated[
+        ViewChoice | None, typer.Option(help="What the Planner is told of the profile.", show_default="diagnosis")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="`paper`: the loop as the paper describes it.")] = None,
+    source: Annotated[Path | None, typer.Option("--from", help="A .cu file to begin with.")] = None,
+    run_id: Annotated[str, typer.Option(help="A name for the run.", show_default="made up")] = "",
+    home: Home = None,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
+    max_calls: MaxCalls = None,
+    max_wall: MaxWall = None,
+    wait_device: Annotated[
+        bool, typer.Option("--wait-device", help="Start without the device; the run waits for it.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a task's kernel faster: rounds of planning, coding, building, checking and profiling."""
+    agents = {"planner": planner_model, "coder": coder_model, "compiler": compiler_model, "debugger": debugger_model}
+    with _refusing():
+        from .graph.api import optimize as run
+
+        with _watched(as_json) as (on_step, control):
+            summary = run(
+                task,
+                precision=precision.value,
+                device=device.value,
+                source=source,
+                preset=preset,
+                run_id=run_id,
+                home=home,
+                wait_for_device=wait_device,
+                on_step=on_step,
+                control=control,
+                model=model,
+                models={agent: name for agent, name in agents.items() if name} or None,
+                base_url=base_url,
+                rounds=rounds,
+                repairs=repairs,
+                profile=profile.value if profile else None,
+                max_usd=max_usd,
+                max_tokens=max_tokens,
+                max_calls=max_calls,
+                max_wall_s=max_wall,
+            )
+        _finish(summary, as_json)
+
+
+@app.command()
+def resume(
+    run: Annotated[str, typer.Argument(help="The run (`cudamaster runs`).")],
+    home: Home = None,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
+    max_calls: MaxCalls = None,
+    max_wall: MaxWall = None,
+    as_json: Json = False,
+) -> None:
+    """Go on with a run that was interrupted, or waits for its device, or stopped on its budget."""
+    with _refusing():
+        from .graph.api import resume as go_on
+
+        with _watched(as_json) as (on_step, control):
+            summary = go_on(
+                run,
+                home=home,
+                on_step=on_step,
+                control=control,
+                max_usd=max_usd,
+                max_tokens=max_tokens,
+                max_calls=max_calls,
+                max_wall_s=max_wall,
+            )
+        _finish(summary, as_json)
+
+
+@app.command()
+def runs(
+    run: Annotated[str | None, typer.Argument(help="One run, in full; without it, all.")] = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """List the runs, or show one."""
+    with _refusing():
+        from .graph.run import list_runs, look
+
+        found = [look(run, home=home)] if run else list_runs(home)
+        if as_json:
+            _print_json(found[0].model_dump(mode="json") if run else [item.model_dump(mode="json") for item in found])
+            return
+        from rich.console import Console
+
+        from .graph.views import show_runs, show_summary
+
+        if run:
+            show_summary(Console(), found[0])
+        else:
+            show_runs(Console(), found)
+
+
+@app.command()
+def check(
+    source: Source,
+    task: TaskOption,
+    precision: PrecisionOption = PrecisionChoice.FP32,
+    device: DeviceOption = DeviceChoice.AUTO,
+    as_json: Json = False,
+) -> None:
+    """Judge a kernel of your own: right or wrong, and how fast against the task's baseline. Exit code 1 if wrong."""
+    with _refusing():
+        from .graph.one_kernel import check_kernel
+
+        checked = check_kernel(_read(source), task, precision.value, device.value)
+        if as_json:
+            _print_json(checked.model_dump(mode="json"))
+        else:
+            from rich.console import Console
+
+            from .graph.views import show_check
+
+            show_check(Console(), checked)
+        raise typer.Exit(0 if checked.status == "pass" else 1)
+
+
+@app.command()
+def profile(
+    source: Source,
+    task: TaskOption,
+    precision: PrecisionOption = PrecisionChoice.FP32,
+    device: DeviceOption = DeviceChoice.AUTO,
+    view: Annotated[ViewChoice, typer.Option(help="How much to show.")] = ViewChoice.DIAGNOSIS,
+    as_json: Json = False,
+) -> None:
+    """Profile a kernel of your own and say what limits it."""
+    with _refusing():
+        from .graph.one_kernel import profile_kernel
+
+        profiled = profile_kernel(_read(source), task, precision.value, device.value)
+        if as_json:
+            _print_json(profiled.model_dump(mode="json"))
+        else:
+            typer.echo(profiled.text(view.value))
+        raise typer.Exit(0 if profiled.status == "ok" else 1)
+
+
+@app.command()
+def tasks(
+    name: Annotated[str | None, typer.Argument(help="One task, in full; without it, all.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the benchmark's tasks, or show one with its contract and sizes."""
+    with _refusing():
+        from .graph.task_list import describe_task, list_tasks
+
+        found = describe_task(name) if name else list_tasks()
+        if as_json:
+            _print_json(found)
+        else:
+            from rich.console import Console
+
+            from .graph.views import show_task, show_tasks
+
+            if isinstance(found, list):
+                show_tasks(Console(), found)
+            else:
+                show_task(Console(), found)
+
+
+@app.command()
+def doctor(home: Home = None, as_json: Json = False) -> None:
+    """Say what this machine has, what is missing, and how to get it. Exit code 1 if nothing can run here."""
+    with _refusing():
+        from .graph.doctor import examine
+
+        found = examine(home)
+        if as_json:
+            _print_json([item._asdict() for item in found])
+        else:
+            from rich.console import Console
+
+            from .graph.views import show_doctor
+
+            show_doctor(Console(), found)
+        raise typer.Exit(1 if any(item.state == "fault" for item in found) else 0)
+
+
+# --- shared by the commands ------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Entry of the `cudamaster` command."""
+    app()
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Turn what a person can mend into one line on stderr and exit code 2, never a traceback."""
+    from .benchmark.registry import UnknownTask
+    from .graph.errors import RunError, RunInterrupted
+    from .models.errors import ModelError
+    from .tools.device.port import DeviceUnavailable
+    from .tools.store import MissingArtifact
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        _refuse("stopped at once; `cudamaster runs` lists what can be resumed", 130)
+    except RunInterrupted as error:
+        _refuse(str(error), 130)
+    except (RunError, UnknownTask, DeviceUnavailable, ModelError, MissingArtifact) as error:
+        _refuse(str(error), 2)
+
+
+def _refuse(message: str, code: int) -> NoReturn:
+    typer.echo(f"cudamaster: {' '.join(message.split())}", err=True)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _watched(quiet: bool) -> Iterator[tuple[Any, RunControl]]:
+    """Show progress on stderr; let Ctrl-C or SIGTERM stop the run between two steps, and a second one at once."""
+    from contextlib import ExitStack
+
+    from langgraph.runtime import RunControl
+    from rich.console import Console
+
+    from .graph.views import live
+
+    control = RunControl()
+
+    def stop(number: int, frame: object) -> None:
+        if control.drain_requested:
+            raise KeyboardInterrupt
+        control.request_drain(signal.Signals(number).name)
+        typer.echo("cudamaster: stopping after this step; once more to stop at once", err=True)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with ExitStack() as stack:
+            yield (None if quiet else stack.enter_context(live(Console(stderr=True)))), control
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _finish(summary: Summary, as_json: bool) -> NoReturn:
+    if as_json:
+        _print_json(summary.model_dump(mode="json"))
+    else:
+        from rich.console import Console
+
+        from .graph.views import show_summary
+
+        show_summary(Console(), summary)
+    raise typer.Exit(summary.exit_code)
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def _read(path: Path) -> str:
+    from .graph.api import read_source
+
+    return read_source(path)

@@ -1,0 +1,117 @@
+"""Judge or profile one kernel of the user's own, without a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from ..benchmark.contract import Precision
+from ..benchmark.registry import load_task
+from ..nodes.context import Context
+from ..tools.device.select import get_device
+from ..tools.profile.text import View, profile_text
+from ..tools.records import CaseEvidence, Diagnosis, EstimatedSpeedup, Profile, Record, Speedup
+from ..tools.result.summary import Figure, figures
+
+_GAIN: TypeAdapter[Speedup | EstimatedSpeedup] = TypeAdapter(Speedup | EstimatedSpeedup)
+
+
+class Checked(Record):
+    """The judge's word on one kernel, and what it gains over the task's baseline."""
+
+    unit: str
+    device: str
+    status: str
+    summary: str
+    detail: str = ""
+    checked_with_nvcc: bool = False
+    cases: tuple[CaseEvidence, ...] = ()
+    speedup: Figure | None = None
+    weighted_speedup: Figure | None = None
+    efficiency: Figure | None = None
+    estimated_speedup: Figure | None = None
+    estimated_weighted_speedup: Figure | None = None
+    estimated_efficiency: Figure | None = None
+
+
+class Profiled(Record):
+    """What limits one kernel."""
+
+    unit: str
+    device: str
+    status: str
+    reason: str = ""
+    profile: Profile | None = None
+    bottleneck: str = ""
+    diagnosis: Diagnosis | None = None
+
+    def text(self, view: View) -> str:
+        """Return a view of it for people."""
+        if self.profile is None:
+            return f"{self.status}: {self.reason}"
+        return profile_text(self.profile, view, self.diagnosis)
+
+
+def check_kernel(source: str, task: str, precision: str, device: str) -> Checked:
+    """Build and judge a kernel against the task's baseline.
+
+    Raises:
+        UnknownTask, DeviceUnavailable: as they say.
+    """
+    where, what, unit = _where(task, precision, device)
+    tools = Context().toolbox
+    built = tools.nvcc.invoke({"source": source, "spec": {}, **where})
+    if built["status"] != "ok":
+        log = built.get("build", {}).get("log", "") or built.get("reason", "")
+        first = next((line for line in log.splitlines() if "error" in line.lower()), log.partition("\n")[0])
+        return Checked(unit=unit, device=where["device"], status=built["status"], summary=first[:300], detail=log)
+    baseline = tools.nvcc.invoke({"source": what.source(Precision(precision)), "spec": {}, **where})
+    against = baseline["build"] if baseline["status"] == "ok" else None
+    judged = tools.run_kernel.invoke({"build": built["build"], "source": source, "baseline": against, **where})
+    verdict: dict[str, Any] = judged.get("verdict") or {}
+    gain = figures(_GAIN.validate_python(judged["gain"])) if judged.get("gain") else {}
+    return Checked(
+        unit=unit,
+        device=where["device"],
+        status=judged["status"],
+        summary=verdict.get("summary") or judged.get("reason", ""),
+        detail=verdict.get("detail", ""),
+        checked_with_nvcc=verdict.get("checked_with_nvcc", False),
+        cases=tuple(CaseEvidence.model_validate(case) for case in verdict.get("cases", ())),
+        **gain,
+    )
+
+
+def profile_kernel(source: str, task: str, precision: str, device: str) -> Profiled:
+    """Build and profile a kernel, and diagnose it.
+
+    Raises:
+        UnknownTask, DeviceUnavailable: as they say.
+    """
+    where, _, unit = _where(task, precision, device)
+    known = {"unit": unit, "device": where["device"]}
+    tools = Context().toolbox
+    built = tools.nvcc.invoke({"source": source, "spec": {}, **where})
+    if built["status"] != "ok":
+        return Profiled(status=built["status"], reason=built.get("reason") or built["build"]["log"], **known)
+    counted = tools.ncu.invoke({"build": built["build"], **where})
+    if counted["status"] != "ok":
+        return Profiled(status=counted["status"], reason=counted.get("reason", ""), **known)
+    profile = counted["profile"]
+    unit_only = {"task": where["task"], "precision": precision}
+    diagnosis = tools.diagnose.invoke({"profile": profile, "build": built["build"], "source": source, **unit_only})
+    return Profiled(
+        status="ok",
+        profile=Profile.model_validate(profile),
+        bottleneck=tools.bottleneck_filter.invoke({"profile": profile}).get("bottleneck", ""),
+        diagnosis=Diagnosis.model_validate(diagnosis) if "findings" in diagnosis else None,
+        **known,
+    )
+
+
+def _where(task: str, precision: str, device: str) -> tuple[dict[str, Any], Any, str]:
+    what = load_task(task)
+    found = get_device(device)
+    found.info()
+    return {"task": task, "precision": precision, "device": found.name}, what, f"{what.name}-{precision}"

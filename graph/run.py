@@ -1,0 +1,394 @@
+"""The only entries of a run: start it, go on with it, answer what it asks."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, cast
+from uuid import uuid4
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
+from langgraph.types import Command, StateSnapshot
+from pydantic import ValidationError
+
+from ..benchmark.contract import Precision
+from ..benchmark.registry import load_task
+from ..models.errors import ModelError, ModelUnavailable, QuotaExhausted
+from ..models.mailbox import Answer
+from ..nodes.context import Context, Options
+from ..nodes.state import Input, State
+from ..tools.device.port import DeviceUnavailable
+from ..tools.result.summary import RunStatus, Summary
+from .build import Graph, build_graph, graph_version
+from .checkpoints import Kind, open_checkpoints, prune
+from .errors import ModelRefused, NoSuchQuestion, OtherGraph, RunError, RunExists, RunFinished, RunInterrupted
+from .manifest import (
+    Manifest,
+    check_run_id,
+    context_of,
+    is_locked,
+    locked,
+    make_folder,
+    now,
+    read_manifest,
+    run_folder,
+    run_ids,
+    write_manifest,
+)
+from .routing import recursion_limit
+from .summarize import summarize
+from .tracing import traced
+
+TERMINAL: Final = frozenset({"improved", "no_gain", "failed"})
+"""Statuses after which there is nothing to go on with."""
+
+
+class Step(NamedTuple):
+    """A node that starts or has finished: what a live view shows."""
+
+    event: Literal["start", "end"]
+    node: str
+    number: int
+    """Of the step, from 1 over the whole life of the run."""
+    round: int
+    attempt: int
+    note: str = ""
+    """At the end: one line about what came of it."""
+    seconds: float = 0.0
+    rounds: int = 0
+    """That the run has in all."""
+
+
+OnStep = Callable[[Step], None]
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A run that this process holds."""
+
+    manifest: Manifest
+    context: Context
+    saver: BaseCheckpointSaver[Any]
+    graph: Graph
+    config: RunnableConfig
+
+    def snapshot(self) -> StateSnapshot:
+        return self.graph.get_state(self.config)
+
+    def summary(
+        self, snapshot: StateSnapshot, *, waits: bool = True, status: RunStatus = "interrupted", reason: str = ""
+    ) -> Summary:
+        state = cast("State", snapshot.values)
+        return summarize(self.manifest, self.context, state, snapshot.interrupts if waits else (), status, reason)
+
+
+def new_run_id(unit: str) -> str:
+    """Return an id that is not taken: the unit, the time, and four random digits."""
+    name = "".join(c if c.isalnum() else "-" for c in unit.lower()).strip("-") or "run"
+    return f"{name[:40]}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{uuid4().hex[:4]}"
+
+
+def start(
+    task: str,
+    precision: Precision | str = Precision.FP32,
+    options: Options | None = None,
+    *,
+    run_id: str = "",
+    home: Path | None = None,
+    source: str = "",
+    source_name: str = "",
+    checkpoints: Kind = "sqlite",
+    wait_for_device: bool = False,
+    on_step: OnStep | None = None,
+    control: RunControl | None = None,
+) -> Summary:
+    """Start a run on one unit and go as far as it goes. `source`: CUDA source to begin with, else the task's baseline.
+
+    Raises:
+        UnknownTask: no such task.
+        DeviceUnavailable: this machine lacks the device (unless `wait_for_device`: then the run waits for it).
+        RunError: a bad run id, one that is taken, or a home that cannot be written.
+        RunInterrupted: `control` was asked to stop; `resume` goes on.
+    """
+    options = options or Options()
+    definition = load_task(task)
+    precision = Precision(precision)
+    name = task if definition.name == task else str(Path(task).resolve())
+    run_id = check_run_id(run_id or new_run_id(f"{definition.name}-{precision}"))
+    folder = run_folder(run_id, home)
+    manifest = Manifest(
+        run_id=run_id,
+        task=name,
+        precision=precision,
+        source_name=source_name,
+        options=options,
+        checkpoints=checkpoints,
+        graph_version=graph_version(),
+        task_sha256=definition.sha256,
+        created=now(),
+    )
+    context = context_of(manifest, home)
+    for agent in ("planner", "coder", "compiler", "debugger"):
+        context.chat_model(agent)  # a model that cannot be had is said before anything is written
+    if not wait_for_device:
+        context.open_device().info()
+    make_folder(folder)
+    with locked(folder):
+        if (folder / "manifest.json").exists():
+            raise RunExists(
+                f"run {run_id!r} exists: `cudamaster resume {run_id}` goes on with it; or choose another id"
+            )
+        if source:
+            manifest = manifest.model_copy(update={"source": context.store.put(source)})
+        write_manifest(manifest, folder)
+        with _opened(manifest, context) as run:
+            return _advance(run, _input(manifest), on_step, control)
+
+
+def resume(
+    run_id: str,
+    *,
+    home: Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    on_step: OnStep | None = None,
+    control: RunControl | None = None,
+) -> Summary:
+    """Go on with a run: after a crash, where its device is, or with a bigger budget (`changes` of its options).
+
+    A run with an open question stays as it is: `answer` goes on with it.
+
+    Raises:
+        UnknownRun, RunFinished, RunBusy, OtherGraph, BadCheckpoint: as they say.
+        RunInterrupted: `control` was asked to stop.
+    """
+    manifest = read_manifest(run_id, home)
+    _same_program(manifest)
+    folder = run_folder(run_id, home)
+    with locked(folder):
+        if changes:
+            try:
+                options = Options.model_validate(manifest.options.model_dump() | dict(changes))
+            except ValidationError as error:
+                raise RunError(f"options of run {run_id!r}: {error.errors()[0]['msg']}") from None
+            manifest = manifest.model_copy(update={"options": options})
+            write_manifest(manifest, folder)
+        context = context_of(manifest, home)
+        with _opened(manifest, context) as run:
+            snapshot = run.snapshot()
+            if snapshot.created_at is None:  # it ended before its first checkpoint, or the file was taken away
+                return _advance(run, _input(manifest), on_step, control)
+            _unfinished(run, snapshot)
+            if not snapshot.interrupts:
+                return _advance(run, None, on_step, control)
+            pause = snapshot.interrupts[0]
+            if pause.value["kind"] == "question" or not _can_go_on(pause.value["kind"], context, changes):
+                return run.summary(snapshot)
+            return _advance(run, Command(resume={pause.id: True}), on_step, control)
+
+
+def answer(
+    run_id: str,
+    question_id: str,
+    reply: Any,
+    *,
+    home: Path | None = None,
+    on_step: OnStep | None = None,
+    control: RunControl | None = None,
+) -> Summary:
+    """Answer a run's open question with a model's reply, and go on.
+
+    Raises:
+        NoSuchQuestion: it is not open: unknown, stale, or answered before.
+        ModelError: the reply is neither a text nor an `Answer`.
+        UnknownRun, RunFinished, RunBusy, OtherGraph, BadCheckpoint: as they say.
+    """
+    manifest = read_manifest(run_id, home)
+    _same_program(manifest)
+    with locked(run_folder(run_id, home)):
+        context = context_of(manifest, home)
+        with _opened(manifest, context) as run:
+            snapshot = run.snapshot()
+            _unfinished(run, snapshot)
+            asked = {i.value["id"]: i.id for i in snapshot.interrupts if i.value["kind"] == "question"}
+            if question_id not in asked:
+                raise NoSuchQuestion(
+                    f"run {run_id!r} has no open question {question_id!r} (open: {', '.join(asked) or 'none'})"
+                )
+            Answer.read(reply)  # refused here, a bad answer leaves the question open
+            return _advance(run, Command(resume={asked[question_id]: reply}), on_step, control)
+
+
+def look(run_id: str, *, home: Path | None = None) -> Summary:
+    """Return what is known of a run without advancing it.
+
+    Raises:
+        UnknownRun, BadCheckpoint: as they say.
+    """
+    manifest = read_manifest(run_id, home)
+    context = context_of(manifest, home)
+    with _opened(manifest, context) as run:
+        if is_locked(context.folder):
+            return run.summary(run.snapshot(), waits=False, status="running")
+        return run.summary(run.snapshot())
+
+
+def list_runs(home: Path | None = None) -> list[Summary]:
+    """Return all runs of a home, oldest first; of one that cannot be read, why."""
+    found = []
+    for run_id in run_ids(home):
+        manifest = read_manifest(run_id, home)
+        try:
+            found.append(look(run_id, home=home))
+        except RunError as error:
+            context = context_of(manifest, home)
+            found.append(summarize(manifest, context, {}, (), "interrupted", str(error)))
+    return found
+
+
+@contextmanager
+def _opened(manifest: Manifest, context: Context) -> Iterator[_Open]:
+    with open_checkpoints(context.folder, kind=manifest.checkpoints) as saver:
+        config: RunnableConfig = {
+            "configurable": {"thread_id": manifest.run_id},
+            "recursion_limit": recursion_limit(context.rounds, context.repairs),
+            "run_name": f"{manifest.run_id} {manifest.unit}",
+            "tags": [manifest.unit],
+            "metadata": {
+                "unit": manifest.unit,
+                "run": manifest.run_id,
+                "model": context.model,
+                "device": context.device,
+            },
+        }
+        yield _Open(manifest, context, saver, build_graph(saver), config)
+
+
+def _input(manifest: Manifest) -> Input:
+    return {"task": manifest.task, "precision": manifest.precision.value, "source": manifest.source}
+
+
+def _same_program(manifest: Manifest) -> None:
+    if manifest.graph_version != graph_version():
+        raise OtherGraph(
+            f"run {manifest.run_id!r} was begun by another version of the graph ({manifest.graph_version}, this is "
+            f"{graph_version()}): finish it with that version, or start the unit again"
+        )
+    if load_task(manifest.task).sha256 != manifest.task_sha256:
+        raise OtherGraph(
+            f"task {manifest.task!r} has changed since run {manifest.run_id!r} began: its results would not belong "
+            "together; start the unit again"
+        )
+
+
+def _unfinished(run: _Open, snapshot: StateSnapshot) -> None:
+    status = snapshot.values.get("status", "")
+    if not snapshot.next and status in TERMINAL:
+        raise RunFinished(
+            f"run {run.manifest.run_id!r} has ended ({status}): its result is in {run.context.folder / 'result'}"
+        )
+
+
+def _can_go_on(kind: str, context: Context, changes: Mapping[str, Any] | None) -> bool:
+    if kind == "budget":
+        return bool(changes)
+    try:
+        context.open_device().info()
+    except DeviceUnavailable:
+        return False
+    return True
+
+
+def _advance(
+    run: _Open, order: Input | Command[Any] | None, on_step: OnStep | None, control: RunControl | None
+) -> Summary:
+    """Run the graph until it ends or pauses; the state's terminal status says whether it ended."""
+    trace = _Trace(run, on_step)
+    try:
+        with traced():
+            for event in run.graph.stream(
+                order,
+                run.config,
+                context=run.context,
+                durability="sync",
+                stream_mode="tasks",
+                control=control,
+            ):
+                trace.note(event)
+                if trace.round_closed:
+                    prune(run.saver, run.manifest.run_id)
+    except (ModelUnavailable, QuotaExhausted) as error:
+        return run.summary(run.snapshot(), status="waiting_model", reason=str(error))
+    except ModelError as error:
+        goes_on = f"nothing is lost: mend that, then `cudamaster resume {run.manifest.run_id}`"
+        raise ModelRefused(f"{error}; {goes_on}") from None
+    except GraphDrained:
+        raise RunInterrupted(
+            f"stopped between two steps, nothing is lost: `cudamaster resume {run.manifest.run_id}` goes on"
+        ) from None
+    finally:
+        prune(run.saver, run.manifest.run_id, compact=True)
+    snapshot = run.snapshot()
+    if not snapshot.interrupts and snapshot.values.get("status") not in TERMINAL:
+        raise RuntimeError(f"run {run.manifest.run_id!r} ended at {snapshot.values.get('route')!r} without a status")
+    return run.summary(snapshot)
+
+
+class _Trace:
+    """Writes every start and end of a node to `trace.jsonl`, and tells the live view."""
+
+    def __init__(self, run: _Open, on_step: OnStep | None) -> None:
+        self.file = run.context.folder / "trace.jsonl"
+        self.on_step = on_step
+        self.rounds = run.context.rounds
+        snapshot = run.snapshot()
+        self.number = max(0, int((snapshot.metadata or {}).get("step", 0)))
+        self.state = cast("State", snapshot.values)
+        self.began = 0.0
+        self.round_closed = False
+
+    def note(self, event: dict[str, Any]) -> None:
+        node = event["name"]
+        if "input" in event:
+            self.number += 1
+            self.began = time.monotonic()
+            self.state = event["input"]
+            step = self._step("start", node)
+        else:
+            result = dict(event.get("result") or {})
+            step = self._step("end", node, _account(node, result), time.monotonic() - self.began)
+        self.round_closed = step.event == "end" and node == "recorder"
+        with open(self.file, "a") as file:
+            file.write(json.dumps({**step._asdict(), "at": round(time.time(), 3)}) + "\n")
+        if self.on_step:
+            self.on_step(step)
+
+    def _step(self, event: Literal["start", "end"], node: str, note: str = "", seconds: float = 0.0) -> Step:
+        state = self.state
+        where = (state.get("round", 0), state.get("attempt", 0))
+        return Step(event, node, self.number, *where, note, round(seconds, 3), self.rounds)
+
+
+def _account(node: str, update: dict[str, Any]) -> str:
+    """Return one line about what a node's update says."""
+    if update.get("complaint"):
+        return f"answer could not be used: {update['complaint']}"
+    if update.get("stop"):
+        return str(update["stop"])
+    if node == "planner" and update.get("plan"):
+        return str(update["plan"]["strategy"])
+    if node in ("build", "run") and update.get("word"):
+        word, candidate = update["word"], update.get("candidate") or {}
+        gain = f", {candidate['value']:.3g}x" if candidate.get("gain") else ""
+        return f"{word['status']}{gain}" + (f": {word['summary']}" if word["status"] != "pass" else "")
+    if node == "profiler" and update.get("candidate"):
+        return str(update["candidate"].get("bottleneck", "")).replace("_", " ")
+    if node == "prepare" and update.get("baseline"):
+        return str(update["baseline"].get("bottleneck", "")).replace("_", " ")
+    return str(update.get("status", ""))

@@ -1,0 +1,167 @@
+"""What a person sees: a line that lives while a run works, and the panel at its end."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from ..tools.result.summary import Figure, Summary
+from .doctor import Item
+from .one_kernel import Checked
+from .run import OnStep, Step
+
+_DOING = {
+    "prepare": "building, checking and profiling the kernel to start from",
+    "planner": "choosing a strategy",
+    "coder": "writing the kernel",
+    "compiler": "choosing build options",
+    "build": "compiling",
+    "run": "checking and timing",
+    "debugger": "repairing",
+    "profiler": "profiling the new best",
+    "recorder": "recording the round",
+    "finisher": "verifying the winner once more and writing the result",
+}
+
+
+@contextmanager
+def live(console: Console) -> Iterator[OnStep]:
+    """Show what a run does now, and a line for each thing that it has done."""
+    with console.status("starting") as status:
+
+        def show(step: Step) -> None:
+            place = f"round {step.round}/{step.rounds}" if step.round else "start"
+            if step.event == "start":
+                status.update(f"{place}  {step.node}: {_DOING[step.node]}")
+            elif step.node != "recorder":
+                note = Text.assemble((f"{place:<12}", "dim"), (f"{step.node:<10}", "bold"), f"{step.seconds:7.1f} s  ")
+                note.append(step.note.splitlines()[0][:160] if step.note else "done")
+                console.print(note, soft_wrap=True, highlight=False)
+
+        yield show
+
+
+def show_summary(console: Console, summary: Summary) -> None:
+    """Print the panel at the end of a run, or of a part of it."""
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="dim")
+    rows.add_column(overflow="fold")
+    gain = summary.gain
+    if gain:
+        word = "speedup" if summary.speedup else "estimated speedup"
+        rows.add_row(word, Text(f"{factor(gain)}  ({gain.method}, {gain.set} cases)", style="bold green"))
+        weighted = summary.weighted_speedup or summary.estimated_weighted_speedup
+        if weighted:
+            rows.add_row("weighted", f"{factor(weighted)}  (the paper's P)")
+        efficiency = summary.efficiency or summary.estimated_efficiency
+        if efficiency:
+            rows.add_row("efficiency", f"{efficiency.value:.1%} of the floor")
+    if summary.best:
+        rows.add_row("strategy", f"{summary.best.strategy or '-'} (round {summary.best.round})")
+        rows.add_row("verified", summary.best.verified)
+        rows.add_row("kernel", summary.best.file)
+    if summary.reason:
+        rows.add_row("why", summary.reason)
+    spent = summary.spent
+    money = f", {spent.usd:.4f} USD" if spent.usd else ""
+    rows.add_row("cost", f"{spent.calls} questions, {spent.input_tokens + spent.output_tokens} tokens{money}")
+    rows.add_row("next", _next(summary))
+    title = f"{summary.unit} on {summary.device}: {summary.status.replace('_', ' ')}"
+    colour = {"improved": "green", "failed": "red"}.get(summary.status, "yellow")
+    console.print(Panel(rows, title=title, border_style=colour, title_align="left"))
+
+
+def show_runs(console: Console, runs: Sequence[Summary]) -> None:
+    """Print a table of runs."""
+    table = Table("run", "unit", "device", "status", "rounds", "gain", box=None, header_style="bold")
+    for run in runs:
+        gain = f"{run.gain.value:.3g}x{'' if run.speedup else ' est.'}" if run.gain else "-"
+        table.add_row(run.run, run.unit, run.device, run.status.replace("_", " "), str(run.rounds), gain)
+    console.print(table if runs else "no runs here: `cudamaster optimize dot_product` makes one")
+
+
+def factor(figure: Figure) -> str:
+    """Return a gain as people write it, with its interval if there is one."""
+    interval = f" [{figure.ci95[0]:.3g}, {figure.ci95[1]:.3g}]" if figure.ci95 else ""
+    return f"{figure.value:.3g}x{interval}"
+
+
+def _next(summary: Summary) -> str:
+    run = summary.run
+    result = Path(summary.result)
+    match summary.status:
+        case "improved":
+            if summary.speedup:
+                return f"read {result / 'report.md'}; build with {shlex.quote(str(result / 'build.sh'))}"
+            unit = f"--task {summary.task} --precision {summary.precision}"
+            measure = f"cudamaster check {shlex.quote(str(result / 'kernel.cu'))} {unit} --device cuda"
+            return f"read {result / 'report.md'}; on a machine with a GPU: {measure}"
+        case "no_gain":
+            return f"read {result / 'report.md'}; more rounds (--rounds) or another --model may find more"
+        case "waiting_model":
+            return f"answer its question, then it goes on; or `cudamaster resume {run}` if it was not reached"
+        case "waiting_device":
+            return f"`cudamaster resume {run}` on a machine with the device"
+        case "stopped_budget":
+            return f"`cudamaster resume {run} --max-…` with a bigger budget goes on"
+        case "failed":
+            return f"mend what the line above says, and start again (report: {result / 'report.md'})"
+        case "running":
+            return "another process is working on it"
+        case "interrupted":
+            return f"`cudamaster resume {run}` goes on where it stopped"
+
+
+def show_check(console: Console, checked: Checked) -> None:
+    """Print the judge's word on one kernel."""
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="dim")
+    rows.add_column(overflow="fold")
+    rows.add_row("verdict", f"{checked.status}: {checked.summary}")
+    if checked.detail and checked.status != "pass":
+        rows.add_row("evidence", checked.detail)
+    for word, figure in (("speedup", checked.speedup), ("estimated speedup", checked.estimated_speedup)):
+        if figure:
+            rows.add_row(word, f"{factor(figure)}  ({figure.method}, {figure.set} cases, over the task's baseline)")
+    rows.add_row("cases", f"{sum(case.ok for case in checked.cases)} of {len(checked.cases)} right")
+    colour = "green" if checked.status == "pass" else "red"
+    console.print(Panel(rows, title=f"{checked.unit} on {checked.device}", border_style=colour, title_align="left"))
+
+
+def show_tasks(console: Console, tasks: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table of tasks."""
+    table = Table("task", "category", "computes", box=None, header_style="bold")
+    for task in tasks:
+        table.add_row(task["name"], task["category"], task["formula"])
+    console.print(table)
+
+
+def show_task(console: Console, task: Mapping[str, Any]) -> None:
+    """Print one task in full."""
+    console.print(f"[bold]{task['name']}[/bold] ({task['category']}): {task['formula']}", highlight=False)
+    for prototype in task["prototypes"]:
+        console.print(prototype, highlight=False, markup=False)
+    console.print(f"The baseline's waste: {task['waste']}", highlight=False, markup=False)
+    if task["notes"]:
+        console.print(task["notes"], highlight=False, markup=False)
+    table = Table("set", "case", box=None, header_style="bold")
+    for case in task["cases"]:
+        table.add_row(case["set"], case["name"])
+    console.print(table)
+
+
+def show_doctor(console: Console, found: Sequence[Item]) -> None:
+    """Print what was found on this machine."""
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    marks = {"ok": "[green]ok[/green]", "missing": "[yellow]missing[/yellow]", "fault": "[red]fault[/red]"}
+    for item in found:
+        table.add_row(marks[item.state], item.name, Text(item.detail + (f"\n{item.fix}" if item.fix else "")))
+    console.print(table)

@@ -1,0 +1,36 @@
+"""build: compile the candidate."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from ..tools.records import Build, Status
+from .context import Context
+from .hold import held_up
+from .judgement import after_failure
+from .state import NodeName, State, Version, Word
+from .versions import build_version
+
+
+def build(state: State, runtime: Runtime[Context]) -> State:
+    """Compile; an error of the source goes to the debugger, one of an option or the architecture to the compiler."""
+    context = runtime.context
+    candidate = Version.model_validate(state["candidate"])
+    answer = build_version(candidate, state, context)
+    if update := held_up("build", answer, state, context):
+        return update
+    if "build" not in answer:
+        return after_failure(candidate, _word(answer["status"], answer["reason"], context), "debugger", state, context)
+    built = Build.model_validate(answer["build"])
+    candidate = candidate.model_copy(update={"build": context.store.put_json(answer["build"])})
+    if not built.ok:
+        status = {"unsupported": Status.UNSUPPORTED, "infra": Status.INFRA_ERROR}.get(built.failure, Status.BUILD_ERROR)
+        mender: NodeName = "compiler" if built.failure in ("option", "arch") else "debugger"
+        return after_failure(candidate, _word(status, built.log, context), mender, state, context)
+    return {"candidate": candidate.model_dump(mode="json"), "tries": 0, "route": "run"}
+
+
+def _word(status: str, log: str, context: Context) -> Word:
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    telling = next((line for line in lines if "error" in line.lower()), lines[0] if lines else status)
+    return Word(status=status, summary=telling[:300], detail=context.store.put(log))

@@ -1,0 +1,178 @@
+"""finisher: verify the winner once more, from its saved source, and write the result folder."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+from pydantic import TypeAdapter
+
+from ..benchmark.contract import Precision
+from ..benchmark.registry import load_task
+from ..prompts.brief import Attempt
+from ..tools.device.port import DeviceInfo
+from ..tools.records import Candidate, Diagnosis, EstimatedSpeedup, Speedup, Verdict
+from ..tools.result.bench_files import bench_files
+from ..tools.result.build_files import build_script, cmake_file
+from ..tools.result.bundle import write_bundle
+from ..tools.result.summary import BestKernel, Summary, figures
+from ..tools.result.verification import verification_text
+from .context import Context
+from .hold import INFRA_ERROR, held_up
+from .report import report_text
+from .run import certain_gain
+from .spent import spent
+from .state import State, Version
+from .versions import build_version, judge_version
+
+_GAIN: TypeAdapter[Speedup | EstimatedSpeedup] = TypeAdapter(Speedup | EstimatedSpeedup)
+
+
+class _Winner(NamedTuple):
+    """A version that stood the second verification."""
+
+    version: Version
+    gain: Speedup | EstimatedSpeedup
+    again: Verdict | None
+    sanitized: bool
+    not_checked: tuple[str, ...]
+
+
+def finisher(state: State, runtime: Runtime[Context]) -> State:
+    """End the run. One that stopped on its budget then waits: with a bigger one it goes on where it stopped."""
+    context = runtime.context
+    if state.get("result") and state["status"] == "stopped_budget":
+        interrupt({"kind": "budget", "reason": state["stop"]})
+        return {"status": "", "stop": "", "result": {}, "route": state["resume_at"]}
+
+    winner: _Winner | None = None
+    for item in reversed(state.get("winners", [])):
+        checked = _verify(Version.model_validate(item), state, context)
+        if isinstance(checked, dict):
+            return checked
+        if checked is not None:
+            winner = checked
+            break
+    status = state.get("status") or ("improved" if winner else "no_gain")
+    summary = _summary(state, status, winner, context)
+    _write(state, summary, winner, context)
+    return {
+        "status": status,
+        "result": summary.model_dump(mode="json"),
+        "route": "finisher" if status == "stopped_budget" else "__end__",
+    }
+
+
+def _verify(version: Version, state: State, context: Context) -> _Winner | State | None:
+    """Build, judge and sanitize a winner again; an update if that has to wait, None if it does not stand."""
+    built = build_version(version, state, context)
+    baseline = build_version(Version.model_validate(state["baseline"]), state, context)
+    for answer in (built, baseline):
+        if update := held_up("finisher", answer, state, context):
+            return update
+    first = _GAIN.validate_python(context.store.get_json(version.gain))
+    if built["status"] != "ok" or baseline["status"] != "ok":
+        reason = built.get("reason") or baseline.get("reason") or "it could not be built again"
+        return _Winner(version, first, None, False, (f"The winner was not judged a second time: {reason}.",))
+    judged = judge_version(version, built["build"], baseline["build"], state, context)
+    if update := held_up("finisher", judged, state, context):
+        return update
+    if judged["status"] == INFRA_ERROR:
+        reason = judged.get("reason") or judged["verdict"]["summary"]
+        return _Winner(version, first, None, False, (f"The winner was not judged a second time: {reason}.",))
+    gain = judged.get("gain")
+    if judged["status"] != "pass" or not gain or certain_gain(gain) <= 1.0:
+        return None
+    looked = context.toolbox.sanitize.invoke(
+        {
+            "build": built["build"],
+            "task": state["task"],
+            "precision": state["precision"],
+            "device": context.device,
+        }
+    )
+    if update := held_up("finisher", looked, state, context):
+        return update
+    if looked["status"] == "found":
+        return None
+    missing = (
+        () if looked["status"] == "ok" else (f"Races, out-of-bounds and uninitialised accesses: {looked['reason']}",)
+    )
+    return _Winner(
+        version, _GAIN.validate_python(gain), Verdict.model_validate(judged["verdict"]), not missing, missing
+    )
+
+
+def _summary(state: State, status: str, winner: _Winner | None, context: Context) -> Summary:
+    history = [Attempt.model_validate(item) for item in state.get("history", [])]
+    best = None
+    if winner:
+        version, again = winner.version, winner.again
+        strategy = next((a.strategy for a in history if (a.round, a.attempt) == (version.round, version.attempt)), "")
+        best = BestKernel(
+            sha256=Candidate(source=context.store.text(version.source), spec=version.spec).sha256,
+            spec=version.spec,
+            round=version.round,
+            attempt=version.attempt,
+            strategy=strategy,
+            file=str(context.folder / "result" / "kernel.cu"),
+            verified=again.summary if again else "judged once; the second time could not be done",
+        )
+    reason = state.get("stop", "")
+    if status == "no_gain" and state.get("winners"):
+        reason = "no version that had won stood the second verification"
+    task = load_task(state["task"])
+    return Summary(
+        run=context.run_id,
+        unit=f"{task.name}-{state['precision']}",
+        task=task.name,
+        precision=state["precision"],
+        device=context.device,
+        gpu=state.get("hardware", {}).get("gpu", ""),
+        model=context.model,
+        status=status,
+        reason=reason,
+        best=best,
+        rounds=len({a.round for a in history}),
+        attempts=len(history),
+        spent=spent(context),
+        result=str(context.folder / "result"),
+        **(figures(winner.gain) if winner else {}),
+    )
+
+
+def _write(state: State, summary: Summary, winner: _Winner | None, context: Context) -> None:
+    task, precision = load_task(state["task"]), Precision(state["precision"])
+    history = [Attempt.model_validate(item) for item in state.get("history", [])]
+    baseline = Version.model_validate(state["baseline"]) if state.get("baseline") else None
+    before = _diagnosis(baseline, context)
+    after = _diagnosis(winner.version, context) if winner else None
+    source_name = "A kernel of your own" if state.get("source") else "The naive kernel of the task"
+    files: dict[str, str | bytes] = {
+        "summary.json": summary.model_dump_json(indent=2) + "\n",
+        "report.md": report_text(summary, history, before, after, source_name),
+    }
+    if winner:
+        version, info = winner.version, DeviceInfo.model_validate(state["hardware"])
+        files |= {
+            "kernel.cu": context.store.text(version.source),
+            "build.sh": build_script(version.spec, info.arch, task.contract.entry),
+            "CMakeLists.txt": cmake_file(version.spec, info.arch, task.contract.entry),
+            "VERIFICATION.md": verification_text(
+                summary.unit,
+                info,
+                Verdict.model_validate(context.store.get_json(version.verdict)),
+                winner.again,
+                winner.sanitized,
+                winner.not_checked,
+            ),
+            **bench_files(task, precision),
+        }
+    write_bundle(context.folder / "result", files)
+
+
+def _diagnosis(version: Version | None, context: Context) -> Diagnosis | None:
+    if version is None or not version.diagnosis:
+        return None
+    return Diagnosis.model_validate(context.store.get_json(version.diagnosis))

@@ -1,0 +1,18 @@
+"""planner: one strategy, from the bottleneck of the best version and the history."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from ..models.parse import parse_plan
+from .ask_agent import ask_agent
+from .context import Context
+from .state import State
+
+
+def planner(state: State, runtime: Runtime[Context]) -> State:
+    """Ask the Planner for the strategy of this round."""
+    plan, update = ask_agent("planner", state, runtime.context, parse_plan)
+    if plan is None:
+        return update
+    return {**update, "plan": plan.model_dump(mode="json"), "route": "coder"}

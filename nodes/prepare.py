@@ -1,0 +1,62 @@
+"""prepare: build, judge and profile the kernel that the run starts from."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from ..benchmark.contract import Precision
+from ..benchmark.registry import load_task
+from ..tools.device.port import DeviceUnavailable
+from .context import Context
+from .hold import held_up, wait_for_device
+from .state import SCHEMA_VERSION, State, Version
+from .versions import build_version, judge_version, profile_version
+
+
+def prepare(state: State, runtime: Runtime[Context]) -> State:
+    """Make the baseline: it is the best at first. One that does not build or is wrong ends the run."""
+    context = runtime.context
+    try:
+        hardware = context.open_device().info()
+    except DeviceUnavailable as error:
+        return wait_for_device("prepare", str(error), context)
+
+    given = state.get("source", "")
+    text = context.store.text(given) if given else load_task(state["task"]).source(Precision(state["precision"]))
+    baseline = Version(source=context.store.put(text))
+    built = build_version(baseline, state, context)
+    if update := held_up("prepare", built, state, context):
+        return update
+    if built["status"] != "ok":
+        return _failed("does not build", built.get("reason") or built["build"]["log"])
+
+    judged = judge_version(baseline, built["build"], None, state, context)
+    if update := held_up("prepare", judged, state, context):
+        return update
+    if judged["status"] != "pass":
+        verdict = judged.get("verdict") or {}
+        return _failed(f"is judged {judged['status']}", judged.get("reason") or verdict.get("summary", ""))
+
+    baseline, counted = profile_version(baseline, built["build"], state, context)
+    if update := held_up("prepare", counted, state, context):
+        return update
+    baseline = baseline.model_copy(
+        update={"build": context.store.put_json(built["build"]), "verdict": context.store.put_json(judged["verdict"])}
+    )
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "hardware": hardware.model_dump(mode="json"),
+        "baseline": baseline.model_dump(mode="json"),
+        "best": baseline.model_dump(mode="json"),
+        "winners": [],
+        "round": 1,
+        "attempt": 0,
+        "tries": 0,
+        "asks": 0,
+        "route": "planner",
+    }
+
+
+def _failed(what: str, why: str) -> State:
+    reason = f"the kernel that the run starts from {what}: {why.strip()[:2000]}"
+    return {"status": "failed", "stop": reason, "route": "finisher"}

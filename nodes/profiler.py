@@ -1,0 +1,24 @@
+"""profiler: count what a new best does, for the next plan."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from .context import Context
+from .hold import held_up
+from .state import State, Version
+from .versions import build_version, profile_version
+
+
+def profiler(state: State, runtime: Runtime[Context]) -> State:
+    """Profile and diagnose the new best; where there are no counters it stays without."""
+    context = runtime.context
+    candidate = Version.model_validate(state["candidate"])
+    built = build_version(candidate, state, context)
+    if update := held_up("profiler", built, state, context):
+        return update
+    if built["status"] == "ok":
+        candidate, counted = profile_version(candidate, built["build"], state, context)
+        if update := held_up("profiler", counted, state, context):
+            return update
+    return {"candidate": candidate.model_dump(mode="json"), "tries": 0, "route": "recorder"}

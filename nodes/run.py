@@ -1,0 +1,71 @@
+"""run: judge the candidate against the baseline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from .context import Context
+from .hold import held_up
+from .judgement import after_failure
+from .state import State, Version, Word
+from .versions import build_version, judge_version
+
+
+def run(state: State, runtime: Runtime[Context]) -> State:
+    """Check and time the candidate; a new best goes to the profiler, a failure to the debugger."""
+    context = runtime.context
+    candidate = Version.model_validate(state["candidate"])
+    built = build_version(candidate, state, context)
+    baseline = build_version(Version.model_validate(state["baseline"]), state, context)
+    for answer in (built, baseline):
+        if update := held_up("run", answer, state, context):
+            return update
+        if answer["status"] != "ok":  # it was built before, here or elsewhere: the machine is at fault
+            word = Word(status="infra_error", summary=f"could not be built again: {answer.get('reason', '')}"[:300])
+            return after_failure(candidate, word, "debugger", state, context)
+
+    judged = judge_version(candidate, built["build"], baseline["build"], state, context)
+    if update := held_up("run", judged, state, context):
+        return update
+    word = _word(judged, context)
+    candidate = candidate.model_copy(
+        update={
+            "build": context.store.put_json(built["build"]),
+            "verdict": context.store.put_json(judged["verdict"]) if judged.get("verdict") else "",
+        }
+    )
+    if judged["status"] != "pass":
+        return after_failure(candidate, word, "debugger", state, context)
+    gain = judged.get("gain")
+    if gain:
+        candidate = candidate.model_copy(update={"gain": context.store.put_json(gain), "value": headline(gain)})
+    improved = gain is not None and certain_gain(gain) > 1.0 and candidate.value > state["best"]["value"]
+    return {
+        "candidate": candidate.model_dump(mode="json"),
+        "word": word.model_dump(mode="json"),
+        "improved": improved,
+        "tries": 0,
+        "route": "profiler" if improved else "recorder",
+    }
+
+
+def headline(gain: dict[str, Any]) -> float:
+    """Return the figure that ranks a gain: the geometric mean over the timed cases."""
+    geomean = gain["geomean"]
+    return float(geomean["value"] if gain["kind"] == "measured" else geomean)
+
+
+def certain_gain(gain: dict[str, Any]) -> float:
+    """Return what the gain is at least: the low end of a measured interval, or the estimate."""
+    geomean = gain["geomean"]
+    return float(geomean["low"] if gain["kind"] == "measured" else geomean)
+
+
+def _word(judged: dict[str, Any], context: Context) -> Word:
+    verdict = judged.get("verdict") or {}
+    summary = verdict.get("summary") or judged.get("reason", "")
+    return Word(
+        status=judged["status"], summary=summary[:300], detail=context.store.put(verdict.get("detail") or summary)
+    )

@@ -1,0 +1,1 @@
+"""What a finished run leaves behind: a folder that needs nothing of ours."""
