@@ -68,11 +68,11 @@ def nvcc_build(
         DeviceUnavailable: there is no nvcc.
     """
     toolkit = toolkit or require_nvcc()
-    options = nvcc_options(candidate.spec, arch)
-    key = content_key("candidate", candidate.source, contract.entry, toolkit.version, str(toolkit.nvcc), _LAST_ERROR, *options)
+    command = _command(candidate.spec, contract, arch, toolkit)
+    key = content_key("candidate", candidate.source, toolkit.version, _LAST_ERROR, *command)
 
     def make(folder: Path) -> None:
-        build = _compile(candidate, contract, toolkit, options, folder)
+        build = _compile(candidate, contract, command, folder)
         if build.failure == "infra":
             raise _NotKept(build)
         (folder / "build.json").write_text(build.model_dump_json())
@@ -94,18 +94,21 @@ class _NotKept(Exception):
         self.build = build
 
 
-def _compile(candidate: Candidate, contract: Contract, toolkit: Toolkit, options: Sequence[str], folder: Path) -> Build:
+def _command(spec: BuildSpec, contract: Contract, arch: str, toolkit: Toolkit) -> list[str]:
+    """Return the whole command; it runs in the folder that holds the files it names."""
+    return [
+        str(toolkit.nvcc), *nvcc_options(spec, arch), "-lineinfo", "-Xptxas=-v", "-shared", "-Xcompiler=-fPIC",
+        "-cudart=static", "-include", "last_error.h", "-Xlinker=--version-script=exports.map", "-Xlinker=-z,defs",
+        f"-Xlinker=--require-defined={contract.entry}", f"-Xlinker=--require-defined={contract.workspace_entry}",
+        *toolkit.library_flags, "-o", "candidate.so", "candidate.cu",
+    ]  # fmt: skip
+
+
+def _compile(candidate: Candidate, contract: Contract, command: list[str], folder: Path) -> Build:
     exported = (contract.entry, contract.workspace_entry, "cudamaster_last_error")
     (folder / "candidate.cu").write_text(candidate.source)
     (folder / "last_error.h").write_text(_LAST_ERROR)
     (folder / "exports.map").write_text("{ global: " + " ".join(f"{name};" for name in exported) + " local: *; };\n")
-    command = [
-        str(toolkit.nvcc), *options, "-lineinfo", "-Xptxas=-v", "-shared", "-Xcompiler=-fPIC", "-cudart=static",
-        "-include", "last_error.h", "-Xlinker=--version-script=exports.map", "-Xlinker=-z", "-Xlinker=defs",
-        f"-Xlinker=--require-defined={contract.entry}", f"-Xlinker=--require-defined={contract.workspace_entry}",
-        *toolkit.library_flags,
-        "-o", "candidate.so", "candidate.cu",
-    ]  # fmt: skip
     start = time.monotonic()
     code, output = _run_limited(command, folder)
     output = output.replace(f"{folder}/", "")
@@ -117,9 +120,10 @@ def _compile(candidate: Candidate, contract: Contract, toolkit: Toolkit, options
             seconds=seconds,
         )  # fmt: skip
     failure = classify_failure(output, code)
+    checked = failure != "infra"
     return Build(
-        ok=False, log=log, command=tuple(command), failure=failure, checked_with_nvcc=failure != "infra", seconds=seconds
-    )
+        ok=False, log=log, command=tuple(command), failure=failure, checked_with_nvcc=checked, seconds=seconds
+    )  # fmt: skip
 
 
 def _run_limited(command: Sequence[str], folder: Path) -> tuple[int | None, str]:
@@ -155,25 +159,25 @@ def _ends(path: Path) -> bytes:
 
 
 _INFRA: Final = (
-    r"No space left on device|cannot execute|[Cc]annot find compiler|gcc: (?:command )?not found|g\+\+: (?:command )?not found"
+    r"No space left on device|cannot execute|[Cc]annot find compiler|(?:gcc|g\+\+): (?:command )?not found"
     r"|host compiler .* (?:not found|targets unsupported)|cannot find -lcud|error while loading shared libraries"
     r"|unsupported (?:GNU|clang) version|Permission denied|Failed to preprocess host compiler properties"
 )
 _ARCH: Final = (
-    r"[Uu]nsupported gpu architecture|is not defined for option 'gpu-(?:architecture|code)'|not supported on \.target"
-    r"|requires \.target|requires? PTX ISA|Instruction '.*' not supported|Target architecture|is not supported for target"
+    r"[Uu]nsupported gpu architecture|is not defined for option 'gpu-(?:architecture|code)'"
+    r"|not supported on \.target|requires \.target|requires? PTX ISA|is not supported for target"
 )
 _OPTION: Final = r"nvcc fatal|Unknown option|[Uu]nrecognized (?:command[- ]line )?option|maxrregcount"
 
 
 def classify_failure(output: str, code: int | None) -> Failure:
     """Say whose fault a failed compilation is: an option's, the architecture's, the machine's, else the source's."""
+    if re.search(r"^candidate\.cu(?:\(\d+\)|:\d+).*error", output, re.MULTILINE):
+        return "source"  # first: such a line may quote anything
     if re.search(_INFRA, output):
         return "infra"
     if re.search(_ARCH, output):
         return "arch"
-    if re.search(r"candidate\.cu\(\d+\)|candidate\.cu:\d+", output):
-        return "source"
     if re.search(_OPTION, output):
         return "option"
     if code is not None and (code < 0 or code in (126, 127)):

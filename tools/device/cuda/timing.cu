@@ -78,17 +78,16 @@ Samples measure(bool cold, int repetitions, cudaStream_t stream, const std::func
     read_all<<<tools.blocks, 256, 0, stream>>>(tools.flush, tools.flush_bytes / sizeof(float4), tools.sink);
   };
   // One call to load what is loaded lazily, one to see how long the host takes to queue it.
-  double queue_us = 0;
   for (int i = 0; i < 2; ++i) {
     prepare();
     cudaDeviceSynchronize();
     double begin = now_us();
     if (call() != 0) return samples;
-    queue_us = now_us() - begin;
+    samples.queue_us = now_us() - begin;
     if (cudaError_t code = cudaDeviceSynchronize()) return fail("the first call", code);
   }
   // A call that synchronizes inside would make this long: 2 ms is the most that is held.
-  double hold_us = 30 + 2 * queue_us;
+  double hold_us = 30 + 2 * samples.queue_us;
   if (hold_us > 2000) hold_us = 2000;
   for (int i = 0; i < repetitions; ++i) {
     prepare();

@@ -61,6 +61,8 @@ class TimedCalls:
 
     device_us: tuple[float, ...]
     wall_us: tuple[float, ...]
+    queue_us: float
+    """Host time to queue one call."""
     block_wall_s: float
     """Seconds that the whole block took by the driver's clock: the claims must fit into it."""
 
@@ -262,6 +264,11 @@ class RunnerProcess:
         self._process.wait()
 
     # --- port.Runner -------------------------------------------------------------------------------------------------
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is its group's and session's too."""
+        return self._process.pid
 
     @property
     def dead(self) -> CallResult | None:
@@ -492,8 +499,9 @@ class RunnerProcess:
             return self._dead
         if "unsupported" in reply:
             raise Unsupported(str(reply["unsupported"]))
+        seconds = time.monotonic() - start
         device, wall = tuple(map(float, reply["device_us"])), tuple(map(float, reply["wall_us_each"]))
-        return self._failure(reply) or TimedCalls(device, wall, time.monotonic() - start)
+        return self._failure(reply) or TimedCalls(device, wall, float(reply["queue_us"]), seconds)
 
     def reset_counters(self) -> None:
         """Set the cpu device's counters to zero.

@@ -401,7 +401,7 @@ void time_calls(std::istringstream& line) {
   o.last_code = last_error();
   if (!samples.error.empty() && !o.sync_code && !o.entry_code) give_up(samples.error);
   std::ostringstream out;
-  out << "{" << outcome_json(o);
+  out << "{" << outcome_json(o) << ", \"queue_us\": " << samples.queue_us;
   for (auto* list : {&samples.device_us, &samples.wall_us}) {
     out << ", \"" << (list == &samples.device_us ? "device_us" : "wall_us_each") << "\": [";
     for (size_t i = 0; i < list->size(); ++i) out << (i ? ", " : "") << (*list)[i];

@@ -10,6 +10,7 @@
 struct Samples {
   std::vector<double> device_us;  // events around the call, on its stream
   std::vector<double> wall_us;    // host clock around the call and a device-wide synchronize
+  double queue_us = 0;            // host time to queue one call
   std::string error;
 };
 

@@ -1,0 +1,192 @@
+"""The cuda device: nvcc builds, a GPU runs, times and profiles."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ....benchmark.contract import Precision
+from ....benchmark.task import Case, CaseSet, Task
+from ...records import Build, Candidate, CaseEvidence, Profile, Speedup
+from ..gpu_model import GpuModel, calibrated, gpu_model
+from ..port import DeviceInfo
+from ..runner.cache import builds_folder
+from ..runner.client import Limits, RunnerProcess
+from ..runner.host_program import build_host_program
+from .calibrate import calibrate
+from .gpu_lock import gpu_lock
+from .ncu import profile_with_ncu
+from .nvcc import nvcc_build
+from .nvml import driver_version, read_clocks
+from .probe import GpuFacts, probe_gpu
+from .sanitizer import sanitize_with_compute_sanitizer
+from .timing import compare_on_gpu
+from .toolkit import Toolkit, require_nvcc
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_HERE: Final = Path(__file__).parent
+_PASSED_ON: Final = ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+_LIMITS: Final = Limits(start_s=60, call_s=20)
+
+
+class CudaDevice:
+    """An NVIDIA GPU with nvcc (implements `port.Device`). Cheap to construct; the GPU is asked when first needed.
+
+    Methods raise `DeviceUnavailable` where this machine has no GPU or no nvcc; the message says what to do.
+    """
+
+    name: Literal["cuda", "cpu"] = "cuda"
+
+    def __init__(self, home: Path | None = None) -> None:
+        self._given_home = home
+
+    @property
+    def _home(self) -> Path:
+        return self._given_home or builds_folder().parent
+
+    @cached_property
+    def facts(self) -> GpuFacts:
+        """What the GPU says of itself, after a real launch."""
+        return probe_gpu()
+
+    @cached_property
+    def toolkit(self) -> Toolkit:
+        """The CUDA toolkit in use."""
+        return require_nvcc()
+
+    @property
+    def gpu(self) -> GpuModel:
+        """Peak rates of this GPU: calibrated where `doctor --calibrate` ran, else from the datasheet."""
+        model = gpu_model(self.facts.gpu)
+        if model.note:  # not listed by name: the architecture is the better guess
+            model = gpu_model(self.facts.arch)
+        update = {"multiprocessors": self.facts.multiprocessors, "l2_bytes": self.facts.l2_bytes}
+        return calibrated(model.model_copy(update=update), self._home, self.facts.gpu)
+
+    @cached_property
+    def environment(self) -> dict[str, str]:
+        """What a candidate's process gets of the environment: nothing but what the driver needs."""
+        kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        return {**kept, "CUDA_MODULE_LOADING": "EAGER", "CUDA_CACHE_DISABLE": "1"}
+
+    @property
+    def host_program(self) -> Path:
+        """The runner, with timing, linked to the CUDA runtime statically and read-only after start."""
+        timing = _HERE / "timing.cu"
+        arch = self.facts.arch
+        compiler = [str(self.toolkit.nvcc), f"-arch={arch}", "-DWITH_TIMING", "-cudart=static"]
+        flags = [str(timing), "-Xlinker=-z,relro,-z,now", *self.toolkit.library_flags]
+        return build_host_program(compiler, flags, depends=[timing])
+
+    def info(self) -> DeviceInfo:
+        """Describe GPU, driver and toolkit."""
+        facts, version = self.facts, f"nvcc {self.toolkit.version}"
+        notes = [note] if (note := self.gpu.note) else []
+        clocks = read_clocks(facts.uuid)
+        if clocks is None:
+            notes.append("NVML can't be asked: clocks and throttling are not recorded (pip install nvidia-ml-py)")
+        return DeviceInfo(
+            name="cuda", gpu=facts.gpu, arch=facts.arch, multiprocessors=facts.multiprocessors,
+            driver=driver_version() or f"CUDA {facts.driver_cuda}", toolkit=self.toolkit.version, compiler=version,
+            nvcc=self.toolkit.version, notes=tuple(notes),
+        )  # fmt: skip
+
+    def build(self, candidate: Candidate, task: Task, precision: Precision) -> Build:
+        """Compile a candidate to a shared object, cached by content. Never raises for a bad candidate."""
+        return nvcc_build(candidate, task.contract, self.facts.arch, toolkit=self.toolkit)
+
+    def open(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
+        """Start a process with this library loaded."""
+        return RunnerProcess(
+            self.host_program, Path(build.library), task, precision, limits=_LIMITS, environment=self.environment
+        )
+
+    def timed_cases(self, task: Task) -> tuple[Case, ...]:
+        """Return the paper set."""
+        return task.in_set(CaseSet.PAPER)
+
+    def checked_cases(self, task: Task) -> tuple[Case, ...]:
+        """Return every small, paper and hidden case, cheapest first: a timed shape is a checked shape."""
+        cases = task.in_set(CaseSet.SMALL, CaseSet.PAPER, CaseSet.HIDDEN)
+        return tuple(sorted(cases, key=lambda case: task.complexity(case.sizes)))
+
+    def compare(
+        self, baseline: Build, candidate: Build, task: Task, precision: Precision, cases: Sequence[Case]
+    ) -> Speedup:
+        """Time baseline and candidate, in two processes that take turns, under the GPU's lock.
+
+        Raises:
+            CallFailed: a call failed.
+        """
+        with gpu_lock(self.facts.uuid, f"timing {task.name}-{precision}"):
+            with self.open(baseline, task, precision) as first, self.open(candidate, task, precision) as second:
+                readings = []
+
+                def sm_clock_mhz() -> float | None:
+                    clocks = read_clocks(self.facts.uuid, (os.getpid(), first.pid, second.pid))
+                    if clocks is None:
+                        return None
+                    readings.append(clocks)
+                    return float(clocks.sm_mhz)
+
+                speedup = compare_on_gpu(
+                    {"baseline": first, "candidate": second}, task, precision, cases, self.gpu,
+                    lambda case: case_arrays(task, precision, case, secrets.randbits(63)), sm_clock_mhz,
+                )  # fmt: skip
+        notes = list(speedup.notes)
+        if slowed := sorted({reason for reading in readings for reason in reading.throttles}):
+            notes.append(f"clocks were held back: {', '.join(slowed)}")
+        if others := sorted({pid for reading in readings for pid in reading.other_processes}):
+            notes.append(f"other processes were on the GPU: {', '.join(map(str, others))}")
+        if readings:
+            mhz = sorted(reading.sm_mhz for reading in readings)
+            notes.append(f"SM clock {mhz[0]} to {mhz[-1]} MHz")
+        return speedup.model_copy(update={"notes": tuple(notes)})
+
+    def profile(self, build: Build, task: Task, precision: Precision, case: Case) -> Profile:
+        """Count with Nsight Compute what the kernels of one call do.
+
+        Raises:
+            Unsupported: no ncu, or it can't read the counters here; the message says why and what to do.
+            CallFailed: the call failed.
+        """
+        arrays = case_arrays(task, precision, case, secrets.randbits(63))
+        with gpu_lock(self.facts.uuid, f"profiling {task.name}-{precision}"), tempfile.TemporaryDirectory() as folder:
+            return profile_with_ncu(
+                self.host_program, build, task, precision, case, arrays, gpu=self.facts.gpu,
+                environment=self.environment, folder=Path(folder),
+            )  # fmt: skip
+
+    def sanitize(self, build: Build, task: Task, precision: Precision, case: Case) -> tuple[CaseEvidence, ...]:
+        """Run one call under compute-sanitizer's memcheck, racecheck, initcheck and synccheck.
+
+        Raises:
+            Unsupported: there is no compute-sanitizer, or it refuses this GPU.
+        """
+        seed = secrets.randbits(63)
+        arrays = case_arrays(task, precision, case, seed)
+        with tempfile.TemporaryDirectory() as folder:
+            return sanitize_with_compute_sanitizer(
+                self.host_program, build, task, precision, case, arrays, seed=seed, environment=self.environment,
+                folder=Path(folder),
+            )  # fmt: skip
+
+    def calibrate(self) -> dict[str, Any]:
+        """Measure this GPU's own rates and keep them in the home folder."""
+        return calibrate(self.facts, self.toolkit, self.host_program, self.environment, self._home)
+
+
+def case_arrays(task: Task, precision: Precision, case: Case, seed: int) -> dict[str, NDArray[Any]]:
+    """Draw a case's input arrays, as they lie in memory."""
+    import numpy as np
+
+    from ....benchmark.storage import stored
+
+    return stored(task.generate(case, precision, np.random.default_rng(seed)), task.contract, precision)

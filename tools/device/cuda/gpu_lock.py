@@ -1,0 +1,63 @@
+"""One measurement at a time on a GPU, with a record of who holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..port import DeviceUnavailable
+
+
+def lock_path(uuid: str) -> Path:
+    """Return the lock file of a GPU: one per machine, shared by all users and homes."""
+    return Path(tempfile.gettempdir()) / f"cudamaster-gpu-{uuid or 'unknown'}.lock"
+
+
+def owner_of(path: Path) -> str:
+    """Say who took the lock last."""
+    try:
+        owner = json.loads(path.read_text())
+        seconds = max(0.0, time.time() - float(owner["since"]))
+        return f"process {owner['pid']} on {owner['host']} ({owner['what']}) since {seconds:.0f} s"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "an unknown process"
+
+
+@contextlib.contextmanager
+def gpu_lock(uuid: str, what: str, wait_s: float = 600.0) -> Iterator[None]:
+    """Hold the GPU for a measurement. The kernel frees the lock when its holder ends, however it ends.
+
+    Raises:
+        DeviceUnavailable: somebody else held it for `wait_s`; the message names the owner.
+    """
+    path = lock_path(uuid)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with contextlib.suppress(OSError):
+        os.fchmod(fd, 0o666)
+    try:
+        deadline = time.monotonic() + wait_s
+        pause = 0.005
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise DeviceUnavailable(
+                        f"the GPU was held for {wait_s:g} s by {owner_of(path)}: wait for it or end it ({path})"
+                    ) from None
+            time.sleep(pause)
+            pause = min(0.25, pause * 1.5)
+        record = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time(), "what": what}
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, json.dumps(record).encode(), 0)
+        yield
+    finally:
+        os.close(fd)
