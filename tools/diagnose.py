@@ -11,10 +11,12 @@ from pydantic import BaseModel, Field
 
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
+from .answers import answers
 from .device.gpu_model import calibrated, gpu_model
+from .device.port import Unsupported
 from .ncu import named_case
 from .profile.diagnosis import diagnose as diagnosis_of
-from .profile.filter import PAPER_THRESHOLD_PCT
+from .profile.filter import PAPER_THRESHOLD_PCT, MissingMetrics
 from .records import Build, Profile
 
 
@@ -29,7 +31,8 @@ class DiagnoseArguments(BaseModel):
     threshold_pct: float = Field(default=PAPER_THRESHOLD_PCT, gt=0, lt=100, description="of the paper's filter")
 
 
-@tool(args_schema=DiagnoseArguments)
+@tool("diagnose", args_schema=DiagnoseArguments)
+@answers
 def diagnose(
     profile: dict[str, Any],
     task: str,
@@ -38,22 +41,20 @@ def diagnose(
     source: str = "",
     threshold_pct: float = PAPER_THRESHOLD_PCT,
 ) -> dict[str, Any]:
-    """Say what holds a kernel back, ranked by what fixing it could gain at most."""
+    """Say what holds a kernel back, ranked by the most that fixing it could gain. Answers the Diagnosis record."""
+    record, work = Profile.model_validate(profile), load_task(task)
+    home = Path(os.environ.get("CUDAMASTER_HOME") or ".cudamaster")
     try:
-        record, work = Profile.model_validate(profile), load_task(task)
-        home = Path(os.environ.get("CUDAMASTER_HOME") or ".cudamaster")
         found = diagnosis_of(
             record,
             build=Build.model_validate(build) if build else None,
             source=source,
             task=work,
-            precision=Precision(precision),
+            precision=precision,
             case=named_case(work, record.case),
             gpu=calibrated(gpu_model(record.gpu), home, record.gpu),
             threshold_pct=threshold_pct,
         )
-    except (LookupError, ValueError) as error:
-        return {"status": "unsupported", "reason": str(error)}
-    except Exception as error:  # an agent gets an answer, never a traceback
-        return {"status": "infra_error", "reason": f"{type(error).__name__}: {error}"}
+    except MissingMetrics as error:
+        raise Unsupported(str(error)) from error
     return {"status": "ok", **found.model_dump(mode="json")}

@@ -8,9 +8,10 @@ from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
 from ..benchmark.contract import Precision
-from ..benchmark.registry import UnknownTask, load_task
+from ..benchmark.registry import load_task
 from ..benchmark.task import Case, Task
-from .device.port import Device, DeviceUnavailable, Unsupported
+from .answers import answers
+from .device.port import Device, Unsupported
 from .device.select import get_device
 from .records import Build
 
@@ -25,19 +26,12 @@ class NcuArguments(BaseModel):
     case: str = Field(default="", description="name of the case; empty: the heaviest that the device times")
 
 
-@tool(args_schema=NcuArguments)
+@tool("ncu", args_schema=NcuArguments)
+@answers
 def ncu(build: dict[str, Any], task: str, precision: Precision, device: str = "auto", case: str = "") -> dict[str, Any]:
-    """Count what the launches of one call do (throughputs, traffic, stalls, occupancy)."""
-    try:
-        work, place = load_task(task), get_device(device)
-        chosen = profiled_case(work, place, case)
-        profile = place.profile(Build.model_validate(build), work, Precision(precision), chosen)
-    except DeviceUnavailable as error:
-        return {"status": "waiting_device", "reason": str(error)}
-    except (Unsupported, UnknownTask, LookupError) as error:
-        return {"status": "unsupported", "reason": str(error)}
-    except Exception as error:  # an agent gets an answer, never a traceback
-        return {"status": "infra_error", "reason": f"{type(error).__name__}: {error}"}
+    """Count what the launches of one call do. Answers {"status", "profile": Profile}."""
+    place, work = get_device(device), load_task(task)
+    profile = place.profile(Build.model_validate(build), work, precision, profiled_case(work, place, case))
     return {"status": "ok", "profile": profile.model_dump(mode="json")}
 
 
@@ -45,7 +39,7 @@ def profiled_case(task: Task, device: Device, name: str = "") -> Case:
     """Return the case of that name; without a name the heaviest that the device times, which the score weighs most.
 
     Raises:
-        LookupError: the task has no such case.
+        Unsupported: the task has no such case.
     """
     if not name:
         return max(device.timed_cases(task), key=lambda case: task.complexity(case.sizes))
@@ -56,9 +50,9 @@ def named_case(task: Task, name: str) -> Case:
     """Return the case of that name.
 
     Raises:
-        LookupError: the task has no such case.
+        Unsupported: the task has no such case.
     """
     for case in task.cases:
         if case.name == name:
             return case
-    raise LookupError(f"task {task.name} has no case {name!r}: it has {', '.join(c.name for c in task.cases)[:300]}")
+    raise Unsupported(f"task {task.name} has no case {name!r}: it has {', '.join(c.name for c in task.cases)[:300]}")

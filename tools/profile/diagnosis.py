@@ -10,6 +10,7 @@ from ...benchmark.task import Case, Task
 from ..device.gpu_model import GpuModel
 from ..records import Build, Diagnosis, Finding, Profile
 from .filter import PAPER_THRESHOLD_PCT, classify
+from .finding import Rule
 from .findings import RULES, STALL_MIX
 from .findings.near_floor import NearFloor
 from .sass import SassMix, disassemble
@@ -51,24 +52,18 @@ def diagnose(
         sass = disassemble(build.library) if build and build.ok and profile.device == "cuda" else {}
     subject = Subject(profile, task, precision, case, gpu, source, build, sass)
     bottleneck = classify(profile, threshold_pct)
-    found = [(rank, finding) for rank, rule in enumerate(RULES) for finding in rule.find(subject)]
-    worth = [(rank, _capped(f, subject.cap)) for rank, f in found]
-    worth = [(rank, f) for rank, f in worth if f.bound >= WORTH_SAYING or f.name == NearFloor.name]
-    explained = {(f.kernel, stall) for rank, f in worth for stall in RULES[rank].stalls}
-    rest = [_capped(f, subject.cap) for f in STALL_MIX.find_unexplained(subject, explained)]
-    worth += [(len(RULES), f) for f in rest if f.bound >= WORTH_SAYING]
-    ranked = sorted(worth, key=lambda item: (-round(item[1].bound, 3), item[0]))
-    return Diagnosis(bottleneck=bottleneck, findings=tuple(_first_per_place(f for _, f in ranked)))
+    found = [(rule, finding) for rule in RULES for finding in _worth_saying(rule, rule.find(subject), subject)]
+    explained = {(finding.kernel, stall) for rule, finding in found for stall in rule.stalls}
+    unexplained = STALL_MIX.find_unexplained(subject, explained)
+    found += [(STALL_MIX, finding) for finding in _worth_saying(STALL_MIX, unexplained, subject)]
+    # Sorting is stable: between equal bounds the order of the rules decides.
+    ranked = sorted((finding for _, finding in found), key=lambda finding: -finding.bound)
+    return Diagnosis(bottleneck=bottleneck, findings=tuple(ranked))
 
 
-def _capped(finding: Finding, cap: float) -> Finding:
-    bound = round(max(1.0, min(finding.bound, cap)), 3)
-    return finding.model_copy(update={"bound": bound})
-
-
-def _first_per_place(findings: Iterable[Finding]) -> Iterable[Finding]:
-    seen: set[tuple[str, str]] = set()
+def _worth_saying(rule: Rule, findings: Iterable[Finding], subject: Subject) -> Iterable[Finding]:
+    cap = subject.cap if rule.tensor_cores else subject.cap_without_tensor_cores
     for finding in findings:
-        if (finding.name, finding.kernel) not in seen:
-            seen.add((finding.name, finding.kernel))
-            yield finding
+        bound = round(max(1.0, min(finding.bound, cap)), 3)
+        if bound >= WORTH_SAYING or isinstance(rule, NearFloor):
+            yield finding.model_copy(update={"bound": bound})

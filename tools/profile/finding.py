@@ -24,6 +24,8 @@ class Rule(ABC):
     """What to do about it, most rewarding first."""
     reads: ClassVar[tuple[str, ...]] = ()
     """Metrics that it reads (a finding may need only some)."""
+    tensor_cores: ClassVar[bool] = False
+    """Following it moves the work to tensor cores, so that their rate limits the gain."""
     stalls: ClassVar[tuple[str, ...]] = ()
     """Stall reasons that it explains, so that nobody names them a second time."""
 

@@ -41,22 +41,26 @@ class Floor(Record):
         return "compute" if self.compute_us > self.memory_us else "memory"
 
 
-def best_tflops(task: Task, precision: Precision, gpu: GpuModel) -> float:
-    """Return the fastest rate that the task's rounding model allows, TFLOP/s.
+def best_tflops(task: Task, precision: Precision, gpu: GpuModel, *, tensor_cores: bool = True) -> float:
+    """Return the fastest rate that the task's rounding model allows, TFLOP/s (without tensor cores, if so asked).
 
     FP32 products may be split into three TF32 products on tensor cores; bf16 products run there as they are.
     """
+    tensor = tensor_cores and task.tensor_cores
     if precision is Precision.BF16:
-        return max(gpu.bf16_tflops, gpu.bf16_tensor_tflops if task.tensor_cores else 0.0)
-    return max(gpu.fp32_tflops, gpu.tf32_tensor_tflops / 3 if task.tensor_cores else 0.0)
+        return max(gpu.bf16_tflops, gpu.bf16_tensor_tflops if tensor else 0.0)
+    return max(gpu.fp32_tflops, gpu.tf32_tensor_tflops / 3 if tensor else 0.0)
 
 
-def floor(task: Task, precision: Precision, case: Case, gpu: GpuModel) -> Floor:
-    """Return the floor of a case: writes count only beyond the L2, where they may stay."""
+def floor(task: Task, precision: Precision, case: Case, gpu: GpuModel, *, tensor_cores: bool = True) -> Floor:
+    """Return the floor of a case: writes count only beyond the L2, where they may stay.
+
+    `tensor_cores=False` gives the floor of kernels that don't use them, which is higher where the task could.
+    """
     written = sum(task.contract.bytes_of(a, precision, case.sizes) for a in task.contract.outputs)
     through = max(0, task.min_bytes(case.sizes, precision) - min(written, gpu.l2_bytes))
     return Floor(
-        compute_us=task.min_flops(case.sizes) / (best_tflops(task, precision, gpu) * 1e6),
+        compute_us=task.min_flops(case.sizes) / (best_tflops(task, precision, gpu, tensor_cores=tensor_cores) * 1e6),
         memory_us=through / (gpu.dram_gbps * 1e3),
         launch_us=gpu.empty_launch_us,
     )

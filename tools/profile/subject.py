@@ -163,9 +163,17 @@ class Subject:
     @cached_property
     def cap(self) -> float:
         """The most that anything could gain: time ÷ floor, on the clock that the profile's durations come from."""
+        return self._cap(self.floor)
+
+    @cached_property
+    def cap_without_tensor_cores(self) -> float:
+        """The same for a kernel that stays on the ordinary pipes."""
+        return self._cap(floor(self.task, self.precision, self.case, self.gpu, tensor_cores=False))
+
+    def _cap(self, bound: Floor) -> float:
         if self.time_us is None:
             return math.inf
-        least = max(self.floor.work_us, EMPTY_KERNEL_US if self.profile.device == "cuda" else self.floor.launch_us)
+        least = max(bound.work_us, EMPTY_KERNEL_US if self.profile.device == "cuda" else bound.launch_us)
         return max(1.0, self.time_us / least)
 
     @cached_property
@@ -193,10 +201,18 @@ class Subject:
         return 4 if self.precision is Precision.FP32 else 2
 
     def amdahl(self, kernel: Kernel, gain: float, fraction: float = 1.0) -> float:
-        """Return the call's gain if `fraction` of a kernel's time becomes `gain` times faster."""
+        """Return the call's gain, by Amdahl's law, if `fraction` of a kernel's time becomes `gain` times faster."""
         touched = kernel.share * max(0.0, min(1.0, fraction))
         left = 1 - touched + touched / gain if gain > 0 else math.inf
         return 1 / left if left > 0 else math.inf
+
+
+def at_most(fraction: float | None) -> float:
+    """Return an upper bound of the time behind a fraction of stalls: all if unknown.
+
+    Other stalls hide behind the largest and shrink with it, so the fraction itself would promise too little.
+    """
+    return 1.0 if fraction is None else 1 - (1 - min(1.0, fraction)) ** 2
 
 
 def warps(threads: int) -> int:

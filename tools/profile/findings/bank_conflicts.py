@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...records import Finding
 from ..finding import Rule, percent, times
-from ..subject import SHARED_STALLS, Kernel, Subject
+from ..subject import SHARED_STALLS, Kernel, Subject, at_most
 
 
 class BankConflicts(Rule):
@@ -37,7 +37,7 @@ class BankConflicts(Rule):
                 continue
             waiting, pipe = kernel.stall(*SHARED_STALLS, "barrier"), kernel.get("lsu_wavefronts_pct")
             fractions = [f for f in (waiting, None if pipe is None else pipe / 100) if f is not None]
-            fraction = max(fractions) if fractions else 1.0
+            fraction = at_most(max(fractions, default=None))
             array = r"__shared__"
             yield self.finding(
                 f"Each shared-memory {worst} needs {passes:.0f} passes instead of {ideal:.0f}: the lanes of a warp "

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...records import Finding
 from ..finding import Rule, times
-from ..subject import MEMORY_STALLS, SECTOR_BYTES, Kernel, Subject
+from ..subject import MEMORY_STALLS, SECTOR_BYTES, Kernel, Subject, at_most
 
 _CACHED: Final = 3.0
 """Times the compulsory bytes through the L1, before it counts."""
@@ -72,5 +72,5 @@ def _cached(kernel: Kernel, subject: Subject) -> tuple[float, str] | None:
         return None
     waiting, busy = kernel.stall(*MEMORY_STALLS), kernel.get("memory_throughput_pct")
     fractions = [f for f in (waiting, None if busy is None else busy / 100) if f is not None]
-    gain = subject.amdahl(kernel, factor, max(fractions) if fractions else 1.0)
+    gain = subject.amdahl(kernel, factor, at_most(max(fractions, default=None)))
     return gain, f"{times(factor)}x the compulsory bytes pass through the L1"

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from ...records import Finding
 from ..finding import Rule, times
 from ..subject import Subject
 
+_MORE: Final = 1.3
+"""Times the compulsory bytes, before it counts."""
+
 
 class FusibleLaunches(Rule):
     """Several launches move more through device memory than inputs and outputs: what one writes for the next.
 
-    Applies when the launches are longer than the overhead and their traffic exceeds the compulsory bytes. The bound
-    takes away that excess at full bandwidth and all launches but one.
+    Applies when the launches are longer than the overhead and move over 1.3 times the compulsory bytes. The bound is
+    that factor.
     """
 
     name = "fusible_launches"
@@ -33,14 +37,14 @@ class FusibleLaunches(Rule):
         if any(value is None for value in traffic):
             return
         moved = sum(value for value in traffic if value is not None)
-        excess = max(0.0, moved - subject.min_bytes)
-        saved = excess / (subject.gpu.dram_gbps * 1e3) + (launches - 1) * subject.gpu.empty_launch_us
-        saved = min(saved, 0.999 * subject.time_us)
+        factor = moved / max(1, subject.min_bytes)
+        if factor < _MORE:
+            return
         names = list(dict.fromkeys(launch.kernel for launch in subject.profile.launches))
         yield self.finding(
             f"{launches} launches pass intermediate results through device memory; fused, they would stay on the chip.",
-            f"{moved / 1e6:.1f} MB moved by {', '.join(names[:4])}, {times(moved / max(1, subject.min_bytes))}x "
+            f"{moved / 1e6:.1f} MB moved by {', '.join(names[:4])}, {times(factor)}x "
             "the compulsory "
             f"{subject.min_bytes / 1e6:.1f} MB",
-            subject.time_us / (subject.time_us - saved),
+            factor,
         )

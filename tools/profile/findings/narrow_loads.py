@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...records import Finding
 from ..finding import Rule, percent
-from ..subject import MEMORY_STALLS, SECTOR_BYTES, Kernel, Subject
+from ..subject import MEMORY_STALLS, SECTOR_BYTES, Kernel, Subject, at_most
 from .uncoalesced_access import bytes_per_sector
 
 
@@ -36,7 +36,7 @@ class NarrowLoads(Rule):
             if per_request < 0.6 * subject.itemsize or sectors * SECTOR_BYTES > 2 * subject.min_bytes:
                 continue
             waiting = kernel.stall(*MEMORY_STALLS)
-            gain = subject.amdahl(kernel, 16 / subject.itemsize, 1.0 if waiting is None else waiting)
+            gain = subject.amdahl(kernel, 16 / subject.itemsize, at_most(waiting))
             width = f"{8 * subject.itemsize}-bit"
             yield self.finding(
                 f"The loads are coalesced but {width}: 128-bit accesses would move the same bytes with "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +17,8 @@ _INDEXED: Final = _ATOMIC + r"[^,;]*(?:\[\s*[^\]\d\s][^\]]*\]|\w\s*\+)"
 ATOMIC_US: Final = 1.75e-3
 """Time of one of many FP32 additions to one address: 262,144 of them took 463 us on an H200."""
 
+_MOST: Final = 0.5
+
 _SERIAL_PER_US: Final = 4e3
 """Atomics on scattered addresses run many times faster than this; on one address they can't."""
 
@@ -24,8 +27,8 @@ class SameAddressAtomics(Rule):
     """Every thread updates the same few addresses; the L2 does those updates one after another.
 
     On a GPU it applies when the atomics run at the pace of a single address, warps wait for them, and the source does
-    not show addresses that vary; on the cpu device when most atomics hit one address. The bound adds up within a
-    block first, on the fraction of time that the atomics take.
+    not show addresses that vary; on the cpu device when most atomics hit one address. The bound takes away
+    the fraction of time that the atomics take; all of it, if that is most.
     """
 
     name = "same_address_atomics"
@@ -50,12 +53,15 @@ class SameAddressAtomics(Rule):
             if serial is None:
                 continue
             operations, fraction, evidence = serial
-            per_block = max(2, kernel.threads_per_block)
+            if operations <= 2 * sum(math.prod(launch.grid) for launch in kernel.launches):
+                continue  # one per block already
+            # Where the queue takes most of the time, nothing else shows: all of it may go.
+            gone = 1.0 if fraction > _MOST else fraction
             yield self.finding(
                 f"{times(operations)} atomic operations queue up on the same address: add up within each block first, "
                 "then once per block.",
                 evidence,
-                subject.amdahl(kernel, per_block, fraction),
+                subject.amdahl(kernel, 1e6, gone),
                 kernel,
                 line,
             )

@@ -10,6 +10,8 @@ from ..finding import Rule, percent
 from ..subject import STALLS, Kernel, Subject
 
 _SHARE: Final = 0.35
+_LEAST_GAIN: Final = 1.2
+"""A kernel that is nearly at a throughput's peak waits too: for that throughput."""
 _HARMLESS: Final = ("not_selected", "wait")
 
 _ADVICE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -51,6 +53,8 @@ class StallMix(Rule):
         for kernel in subject.kernels:
             reason, share = _largest(kernel)
             if share < _SHARE or (kernel.name, reason) in explained or ("", reason) in explained:
+                continue
+            if kernel.headroom() < _LEAST_GAIN:
                 continue
             what, strategies = _ADVICE[reason]
             yield self.finding(

@@ -26,6 +26,7 @@ class TensorCoresUnused(Rule):
     name = "tensor_cores_unused"
     strategies = ("tensor_cores",)
     reads = ("tensor_pipe_pct",)
+    tensor_cores = True
 
     def find(self, subject: Subject) -> Iterator[Finding]:
         """Yield at most one finding, for the longest kernel."""
@@ -47,7 +48,7 @@ class TensorCoresUnused(Rule):
             if idle:
                 peak = subject.gpu.bf16_tensor_tflops / subject.gpu.fp32_tflops
                 yield self.finding(
-                    f"This bf16 matrix product uses no tensor cores, which are {peak:.0f} times faster than FP32 pipes.",
+                    f"This bf16 matrix product uses no tensor cores, {peak:.0f} times as fast as the FP32 pipes.",
                     evidence,
                     subject.amdahl(kernel, subject.cap),
                     kernel,

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...records import Finding
 from ..finding import Rule, times
-from ..subject import MEMORY_STALLS, SECTOR_BYTES, Kernel, Subject
+from ..subject import MEMORY_STALLS, SECTOR_BYTES, Kernel, Subject, at_most
 
 _SCATTERED: Final = 1.3
 """Times the sectors that a warp needs at least, before it counts."""
@@ -52,7 +52,7 @@ class UncoalescedAccess(Rule):
             return None
         others = sum(kernel.get(f"global_{w}_sectors") or 0.0 for w in ("load", "store"))
         waiting = kernel.stall(*MEMORY_STALLS)
-        fraction = (1.0 if waiting is None else waiting) * sectors / others
+        fraction = at_most(waiting) * sectors / others
         factor = SECTOR_BYTES / useful
         verb = "reads" if way == "load" else "writes"
         return self.finding(
