@@ -21,7 +21,7 @@ class RunKernelInput(BaseModel):
     build: dict[str, Any] = Field(description="The Build that the nvcc tool returned.")
     source: str = Field(default="", description="The candidate's source, which is screened first.")
     task: str = Field(description="Name of the task, or its folder.")
-    precision: Precision = Field(description="fp32 or bf16.")
+    precision: str = Field(description="fp32 or bf16.")
     device: str = Field(default="auto", description="auto, cuda or cpu.")
     baseline: dict[str, Any] | None = Field(default=None, description="Build to compare with; none: verify only.")
     baseline_source: str = Field(default="", description="Source of the baseline if it isn't the task's own.")
@@ -33,7 +33,7 @@ class RunKernelInput(BaseModel):
 def run_kernel(
     build: dict[str, Any],
     task: str,
-    precision: Precision,
+    precision: str,
     source: str = "",
     device: str = "auto",
     baseline: dict[str, Any] | None = None,
@@ -41,13 +41,13 @@ def run_kernel(
     seed: int | None = None,
 ) -> dict[str, Any]:
     """Verify a build at every case and time it. Answers {"status", "verdict": Verdict, "gain": … or null}."""
-    where, what = get_device(device), load_task(task)
+    where, what, unit = get_device(device), load_task(task), Precision(precision)
     built, against = Build.model_validate(build), Build.model_validate(baseline) if baseline else None
-    original = (baseline_source or what.source(precision)) if against else ""
-    verdict = verify(built, what, precision, where, seed=seed, source=source, baseline_source=original)
+    original = (baseline_source or what.source(unit)) if against else ""
+    verdict = verify(built, what, unit, where, seed=seed, source=source, baseline_source=original)
     gain = None
     if verdict.passed and against is not None:
-        gain = where.compare(against, built, what, precision, where.timed_cases(what))
+        gain = where.compare(against, built, what, unit, where.timed_cases(what))
     return {
         "status": verdict.status.value,
         "verdict": verdict.model_dump(mode="json"),

@@ -20,16 +20,16 @@ class SanitizeInput(BaseModel):
 
     build: dict[str, Any] = Field(description="The Build that the nvcc tool returned.")
     task: str = Field(description="Name of the task, or its folder.")
-    precision: Precision = Field(description="fp32 or bf16.")
+    precision: str = Field(description="fp32 or bf16.")
     device: str = Field(default="auto", description="auto, cuda or cpu.")
 
 
 @tool("sanitize", args_schema=SanitizeInput)
 @answers
-def sanitize(build: dict[str, Any], task: str, precision: Precision, device: str = "auto") -> dict[str, Any]:
+def sanitize(build: dict[str, Any], task: str, precision: str, device: str = "auto") -> dict[str, Any]:
     """Run the sanitizer at a small case. Answers {"status": "ok" | "found", "findings": [CaseEvidence…]}."""
     what = load_task(task)
-    found = get_device(device).sanitize(Build.model_validate(build), what, precision, _case(what))
+    found = get_device(device).sanitize(Build.model_validate(build), what, Precision(precision), _case(what))
     return {"status": "found" if found else "ok", "findings": [f.model_dump(mode="json") for f in found]}
 
 

@@ -35,7 +35,8 @@ def read_symbols(library: Path) -> Symbols | None:
         return None
     sections, count = struct.unpack_from("<Q", data, 0x28)[0], struct.unpack_from("<H", data, 0x3C)[0]
     headers = [struct.unpack_from("<IIQQQQIIQQ", data, sections + 64 * i) for i in range(count)]
-    exported, imported = set(), set()
+    exported: set[str] = set()
+    imported: set[str] = set()
     for _, kind, _, _, offset, size, link, *_ in headers:
         if kind != 11:  # SHT_DYNSYM
             continue
