@@ -33,6 +33,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._replies: dict[str, Reply] = {}
 
     def question(self, step: str, prompt: str) -> str:
         """Keep a step's prompt if it has none yet, and return the one that is kept.
@@ -67,6 +68,8 @@ class Journal:
         Raises:
             JournalDamaged: the file can't be read, or answers another prompt than the stored one.
         """
+        if step in self._replies:  # a reply never changes, and totals are asked for before every call
+            return self._replies[step]
         path = self._path(step, "reply.json")
         try:
             record = json.loads(path.read_bytes())
@@ -78,7 +81,16 @@ class Journal:
             raise JournalDamaged(f"{path} can't be read ({reason}): delete it to ask again") from None
         if record.get("request_sha256") != request_sha256(self.prompt(step) or ""):
             raise JournalDamaged(f"{path} answers another prompt than {step}.prompt.md: delete it to ask again")
+        self._replies[step] = reply
         return reply
+
+    def find(self, step: str, prompt: str, *, same_prompt: bool = False) -> Reply | None:
+        """Return the reply to the same prompt, in this step or in any; else this step's reply, whatever it was asked."""
+        steps = self.steps()
+        for other in ([step] if step in steps else []) + [s for s in steps if s != step]:
+            if self.prompt(other) == prompt and (reply := self.reply(other)) is not None:
+                return reply
+        return None if same_prompt or step not in steps else self.reply(step)
 
     def steps(self) -> tuple[str, ...]:
         """Return every step that was asked, in order of name."""
