@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
-
 from cudamaster.graph import run
 from cudamaster.graph.manifest import Manifest
 from cudamaster.nodes.context import Options
 from cudamaster.tools.result.summary import Summary
+from langgraph.checkpoint.memory import InMemorySaver
 
 from .fakes import FakeContext
 
@@ -35,9 +34,13 @@ class Bench:
             self.asked.append(prompt)
             return self.script(prompt)
 
-        fakes = {"script": script, "faults": self.faults, "tool_calls": self.tool_calls, "fake_model": self.model}
+        fakes = {"script": script, "fake_model": self.model}
         context = FakeContext(
-            home=str(self.home), run_id=manifest.run_id, device_there=self.device_there, **fakes, **dict(manifest.options)
+            home=str(self.home),
+            run_id=manifest.run_id,
+            device_there=self.device_there,
+            **fakes,
+            **dict(manifest.options),
         )
         # pydantic copies lists; the test wants to see what happens in its own
         object.__setattr__(context, "device_there", self.device_there)

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-
 from cudamaster.graph.build import build_graph
 from cudamaster.graph.routing import EDGES, longest_path, recursion_limit
 from cudamaster.models.errors import ModelError
@@ -86,7 +85,8 @@ def test_an_option_that_does_not_build_goes_back_to_the_compiler(bench: Bench) -
 
 
 def test_a_round_ends_when_its_repairs_are_used_up(bench: Bench) -> None:
-    bench.script = replies(coder=[fence(source("wrong"))], debugger=[repair(source("wrong", note=str(i))) for i in range(2)])
+    again = [repair(source("wrong", note=str(i))) for i in range(2)]
+    bench.script = replies(coder=[fence(source("wrong"))], debugger=again)
     summary = bench.start(rounds=1, repairs=2)
     assert summary.status == "no_gain"
     assert summary.best is None
@@ -217,10 +217,13 @@ def test_the_longest_path_is_as_long_as_the_limit_says(bench: Bench, rounds: int
     assert max(len(json.dumps(item)) for item in history(bench)) <= 1024
 
 
-def test_tools_are_called_by_invoke_and_the_drawing_shows_every_edge() -> None:
+def test_the_drawing_shows_every_edge() -> None:
     drawn = build_graph().get_graph()
     edges = {(edge.source, edge.target) for edge in drawn.edges}
-    assert edges == {("__start__", "prepare"), *((name, target) for name, targets in EDGES.items() for target in targets)}
+    assert edges == {
+        ("__start__", "prepare"),
+        *((name, target) for name, targets in EDGES.items() for target in targets),
+    }
 
 
 def test_artifacts_are_named_by_content_and_damage_is_seen(tmp_path: Any) -> None:
