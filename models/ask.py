@@ -45,7 +45,8 @@ def ask(
     agent = agent_of(step)
     config: Any = {"run_name": f"{agent} model" if agent else "model", "metadata": {"step": step, "agent": agent}}
     started = time.monotonic()
-    message = with_patience(lambda: _invoke(model, prompt, config), patience or Patience())
+    pause = getattr(getattr(model, "rate_limiter", None), "pause", None)
+    message = with_patience(lambda: _invoke(model, prompt, config), patience or Patience(), pause)
     seconds = 0.0 if name == "mailbox" else round(time.monotonic() - started, 3)
     return journal.keep(step, read_message(message, prompt, name, budget, seconds))
 
@@ -91,6 +92,8 @@ def read_message(message: AIMessage, prompt: str, asked: str, budget: Budget, se
     cached = int((usage.get("input_token_details") or {}).get("cache_read") or 0) if usage else 0
     name = str(told.get("model_name") or told.get("model") or asked)
     cost = budget.prices.cost_usd(asked, input_tokens, output_tokens, cached)
+    if usage and usage.get("total_cost") == 0:  # LangChain's reply cache says so of what it had already
+        cost = 0.0
     return Reply(
         text=text,
         finish_reason=_FINISH.get(finish, finish),

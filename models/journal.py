@@ -85,7 +85,7 @@ class Journal:
         return reply
 
     def find(self, step: str, prompt: str, *, same_prompt: bool = False) -> Reply | None:
-        """Return the reply to the same prompt, in this step or in any; else this step's reply, whatever it was asked."""
+        """Return the reply to the same prompt, in this step or any; else this step's reply, whatever was asked."""
         steps = self.steps()
         for other in ([step] if step in steps else []) + [s for s in steps if s != step]:
             if self.prompt(other) == prompt and (reply := self.reply(other)) is not None:

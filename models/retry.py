@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from .errors import (
     ContextOverflow,
@@ -37,8 +37,10 @@ class Patience:
     sleep: Callable[[float], None] = time.sleep
 
 
-def with_patience(call: Callable[[], T], patience: Patience) -> T:
+def with_patience(call: Callable[[], T], patience: Patience, pause: Callable[[float], None] | None = None) -> T:
     """Call, and call again where waiting helps: rate limits, timeouts, lost connections, server errors.
+
+    `pause` is told how long a rate limit lasts, so that parallel runs wait as well.
 
     Raises:
         ModelError: waiting doesn't help, or did not. The message is one line.
@@ -50,8 +52,12 @@ def with_patience(call: Callable[[], T], patience: Patience) -> T:
     )
 
     def wait(state: RetryCallState) -> float:
-        asked = _retry_after_s(state.outcome.exception() if state.outcome else None)
-        return min(asked if asked is not None else float(waits(state)), patience.longest_wait_s)
+        fault = state.outcome.exception() if state.outcome else None
+        asked = _retry_after_s(fault)
+        wait_s = min(asked if asked is not None else float(waits(state)), patience.longest_wait_s)
+        if pause is not None and _status(fault) == 429:
+            pause(wait_s)
+        return wait_s
 
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception(_waiting_helps),
@@ -104,7 +110,7 @@ def translate(error: Exception) -> ModelError | None:
     return None
 
 
-_CONTEXT = (
+_CONTEXT: Final = (
     "context length",
     "context_length",
     "context window",
@@ -112,7 +118,7 @@ _CONTEXT = (
     "too many tokens",
     "prompt is too long",
 )
-_QUOTA = (
+_QUOTA: Final = (
     "insufficient_quota",
     "insufficient balance",
     "exceeded your current quota",
@@ -131,16 +137,23 @@ def _waiting_helps(error: BaseException) -> bool:
     if isinstance(error, (ModelRateLimitError, ModelTimeoutError, ModelConnectionError, ModelAPIError)):
         return True
     status = _status(error)
-    return status is not None and (status in (408, 409, 429) or status >= 500)
+    if status is not None:
+        return status in (408, 409, 429) or status >= 500
+    # Without a status: a lost connection, or an error in the middle of a stream.
+    return isinstance(error, (ConnectionError, TimeoutError)) or any(
+        base.__name__ in ("TransportError", "APIError") for base in type(error).__mro__
+    )
 
 
 def _is_quota(error: BaseException) -> bool:
     return _status(error) == 402 or (_status(error) in (403, 429) and _says(error, _QUOTA))
 
 
-def _status(error: BaseException) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
+def _status(error: BaseException | None) -> int | None:
+    for holder, name in ((error, "status_code"), (error, "code"), (getattr(error, "response", None), "status_code")):
+        if isinstance(status := getattr(holder, name, None), int) and 400 <= status < 600:
+            return status
+    return None
 
 
 def _says(error: BaseException, phrases: tuple[str, ...]) -> bool:

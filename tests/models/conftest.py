@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cudamaster.models.budget import Budget
+from cudamaster.models.journal import Journal
+
+from ..support.fake_openai import FakeOpenAI
+
+STEP = "001.00.planner.0"
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings of the machine's: only a key."""
+    for name in (
+        "OPENAI_BASE_URL",
+        "OPENAI_API_BASE",
+        "CUDAMASTER_PRICES",
+        "CUDAMASTER_CAPABILITIES",
+        "CUDAMASTER_HOME",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    for name in (
+        "CUDAMASTER_REQUESTS_PER_MINUTE",
+        "LANGSMITH_TRACING",
+        "LANGCHAIN_TRACING_V2",
+        "HTTP_PROXY",
+        "http_proxy",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as fake:
+        yield fake
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "journal")
+
+
+@pytest.fixture
+def budget() -> Budget:
+    return Budget()
