@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ....benchmark.contract import Precision
 from ....benchmark.task import Case, Task
-from ...profile.metrics import DEFAULT_GROUPS, Group, metrics_of, ncu_names
+from ...profile.metrics import DEFAULT_GROUPS, Group, MetricSpec, metrics_of, ncu_names
 from ...profile.ncu_csv import UnreadableReport, parse_ncu_csv
 from ...profile.ncu_errors import explain_ncu
 from ...records import Build, Profile
-from ..port import CallFailed, Unsupported
+from ..port import CallFailed, CallResult, Unsupported
 from ..runner.client import Limits, RunnerFault, RunnerProcess
 from .toolkit import find_tool
 
@@ -26,12 +27,23 @@ _REFUSED: dict[str, str] = {}
 _LASTING: Final = ("no_permission", "driver_mismatch", "unsupported_gpu", "blocked")
 
 
-def ncu_command(ncu: Path, log: Path, groups: tuple[Group, ...]) -> list[str]:
+def ncu_command(ncu: Path, log: Path, metrics: Sequence[str]) -> list[str]:
     """Return the command that goes before the host program's. Clocks are left as they are."""
     return [
         str(ncu), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--target-processes",
-        "application-only", "--log-file", str(log), "--metrics", ",".join(ncu_names(metrics_of(*groups))),
+        "application-only", "--log-file", str(log), "--metrics", ",".join(metrics),
     ]  # fmt: skip
+
+
+def without_unknown(specs: Sequence[MetricSpec], refused: set[str], text: str) -> list[str]:
+    """Add to `refused` the metrics that ncu's message names, and return the names to ask for instead.
+
+    Another name of the same metric comes first; a metric that this version or GPU has under no name is left out.
+    """
+    names = {name for spec in specs for name in spec.ncu}
+    refused |= {word for word in re.findall(r"[\w.]+", text) if word in names}
+    chosen = (next((name for name in spec.ncu if name not in refused), "") for spec in specs)
+    return [name for name in chosen if name]
 
 
 def profile_with_ncu(
@@ -58,37 +70,47 @@ def profile_with_ncu(
     ncu = find_tool("ncu")
     if ncu is None:
         raise Unsupported("Nsight Compute (ncu) was not found: install it with the CUDA toolkit and put it on PATH")
-    log = folder / "ncu.log"
-    wrapper = ncu_command(ncu, log, groups)
-    try:
-        with RunnerProcess(
-            executable, Path(build.library), task, precision, limits=_LIMITS, environment=environment, wrapper=wrapper
-        ) as runner:
-            runner.load_case(case, arrays)
-            result = runner.call()
-            output = runner.log()
-            runner.finish(_LIMITS.call_s)
-    except RunnerFault as fault:
-        raise _unsupported(gpu, _text(log), str(fault)) from None
-    text = _text(log)
-    if result.status != "ok":
-        if explain_ncu(text):
-            raise _unsupported(gpu, text, result.message)
-        raise CallFailed(result)
-    try:
-        return parse_ncu_csv(text, gpu=gpu, case=case.name, wanted=("duration_us",))
-    except UnreadableReport as error:
-        raise _unsupported(gpu, text + output, str(error)) from None
+    specs, refused = metrics_of(*groups), set[str]()
+    metrics = list(ncu_names(specs))
+    for _ in range(1 + len(specs)):
+        log = folder / "ncu.log"
+        log.unlink(missing_ok=True)
+        try:
+            with RunnerProcess(
+                executable, Path(build.library), task, precision, limits=_LIMITS, environment=environment,
+                wrapper=ncu_command(ncu, log, metrics),
+            ) as runner:  # fmt: skip
+                runner.load_case(case, arrays)
+                result, fault = runner.call(), ""
+                runner.finish(_LIMITS.call_s)
+        except RunnerFault as error:
+            result, fault = CallResult("crash"), str(error)
+        text = _text(log)
+        problem = explain_ncu(text + fault)  # what the candidate prints is in neither
+        if problem and problem.code == "unknown_metric":
+            before = len(refused)
+            metrics = without_unknown(specs, refused, problem.line)
+            if len(refused) > before:
+                continue
+        if problem and (problem.code != "other" or fault or result.status == "ok"):
+            raise _unsupported(gpu, problem.sentence, problem.code)
+        if fault:
+            raise _unsupported(gpu, f"Nsight Compute did not start: {fault}", "")
+        if result.status != "ok":
+            raise CallFailed(result)
+        try:
+            return parse_ncu_csv(text, gpu=gpu, case=case.name, wanted=("duration_us",))
+        except UnreadableReport as error:
+            raise _unsupported(gpu, f"Nsight Compute gave no profile: {error}", "") from None
+    raise Unsupported("Nsight Compute knows none of the metrics")
 
 
 def _text(log: Path) -> str:
     return log.read_text(errors="replace") if log.is_file() else ""
 
 
-def _unsupported(gpu: str, text: str, otherwise: str) -> Unsupported:
-    problem = explain_ncu(text) or explain_ncu(otherwise)
-    message = problem.sentence if problem else f"Nsight Compute gave no profile: {otherwise}"
-    if problem and problem.code in _LASTING:
+def _unsupported(gpu: str, message: str, code: str) -> Unsupported:
+    if code in _LASTING:
         _REFUSED[gpu] = message
     return Unsupported(message)
 

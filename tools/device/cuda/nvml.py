@@ -75,7 +75,8 @@ def read_clocks(uuid: str = "", ours: tuple[int, ...] = ()) -> Clocks | None:
                 memory_mhz=nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
                 temperature_c=nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
                 throttles=throttle_names(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
-                other_processes=tuple(pid for pid in running if pid not in ours),
+                # In a container process ids may be the host's: then nobody can be told apart.
+                other_processes=tuple(p for p in running if p not in ours) if set(ours) & set(running) else (),
             )
         except nvml.NVMLError:
             return None

@@ -91,6 +91,8 @@ def time_case(
         beyond = float(runner.reply.get("beyond_stream_us", 0.0))
         if side == "candidate" and beyond > 50 + 0.25 * before[side].wall_us:
             notes.append(f"suspect: work went on for {beyond:.0f} us after the stream was done, at {case.name}")
+    # Data were just made on the host: the GPU's clocks have gone down meanwhile.
+    _must(runners["baseline"].time("empty", 200), "baseline")
     plan = schedule(median(_must(runners["baseline"].time("cold", 3), "baseline").device_us))
     _must(runners["candidate"].time("cold", 1), "candidate")
     turns: list[TimedCalls] = []

@@ -1,0 +1,120 @@
+"""Two processes take turns; what the candidate can fake is looked at from other sides."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.task import Case
+from cudamaster.tools.device.cuda.timing import compare_on_gpu, schedule
+from cudamaster.tools.device.gpu_model import gpu_model
+from cudamaster.tools.device.port import CallFailed
+from cudamaster.tools.device.runner.client import RunnerProcess
+from cudamaster.tools.records import Speedup
+
+from ..runner.conftest import GOOD, make_arrays, make_case, make_task
+
+Start = Callable[..., RunnerProcess]
+
+
+def taking(microseconds: float, body: str = GOOD, wall: float | None = None) -> str:
+    claims = f'setenv("FAKE_US", "{microseconds}", 1);'
+    if wall is not None:
+        claims += f' setenv("FAKE_WALL_US", "{wall}", 1);'
+    return f"{{ {claims} {body.strip()[1:]}"
+
+
+def compared(start: Start, baseline: str, candidate: str, *cases: Case, min_bytes: int = 0) -> Speedup:
+    task = dataclasses.replace(make_task(), min_bytes=lambda s, p: min_bytes, complexity=lambda s: s["N"])
+    runners: dict[Any, RunnerProcess] = {"baseline": start(baseline), "candidate": start(candidate)}
+    chosen = cases or (make_case(1000),)
+    return compare_on_gpu(
+        runners, task, Precision.FP32, chosen, gpu_model(), lambda c: make_arrays(c.sizes["N"]), lambda: 1980.0
+    )
+
+
+def test_speedup_floor_and_efficiency(start: Start) -> None:
+    speedup = compared(start, taking(100), taking(25), make_case(1000), make_case(3000))
+    assert speedup.geomean.value == pytest.approx(4)
+    assert speedup.geomean.low == pytest.approx(4)
+    assert speedup.weighted == pytest.approx(4)
+    assert [c.floor_us for c in speedup.cases] == [2.5, 2.5]
+    assert speedup.efficiency == pytest.approx(0.1)
+    assert speedup.notes == ()
+    methods = {(t.library, t.method) for t in speedup.timings}
+    assert len(methods) == 6
+    assert all(t.sm_clock_mhz == 1980 for t in speedup.timings)
+
+
+def test_a_claim_below_the_floor_is_suspect(start: Start) -> None:
+    speedup = compared(start, taking(100), taking(2.0))
+    assert any(n.startswith("suspect: 2.00 us is below 0.9 of the floor 2.50 us") for n in speedup.notes)
+    assert not compared(start, taking(100), taking(2.3)).notes
+
+
+def test_bytes_set_the_floor_beyond_what_the_l2_keeps(start: Start) -> None:
+    # 1000 floats are written: they may stay in the L2 and don't count.
+    reads = 480_000_000
+    speedup = compared(start, taking(900), taking(200), min_bytes=reads + 3 * 4000)
+    assert speedup.cases[0].floor_us == pytest.approx(reads / (gpu_model().dram_gbps * 1e3))
+
+
+def test_scattered_times_are_noisy(start: Start) -> None:
+    wild = GOOD.replace("{\n", '{ static int c; setenv("FAKE_US", c++ % 2 ? "50" : "100", 1);\n', 1)
+    assert any(n.startswith("noisy:") for n in compared(start, taking(100), wild).notes)
+
+
+def test_work_that_the_events_did_not_see_is_suspect(start: Start) -> None:
+    notes = compared(start, taking(1000), taking(50, wall=900)).notes
+    assert any("claims 50.0 us per call, the host's clock saw 900 us" in n for n in notes)
+
+
+def test_a_forged_clock_is_suspect(start: Start) -> None:
+    slow = GOOD.replace("{\n", "{ usleep(3000);\n", 1)
+    notes = compared(start, taking(1000), taking(50, slow)).notes
+    assert any("the driver saw about" in n for n in notes)
+
+
+@pytest.mark.parametrize(
+    ("lazy", "says"),
+    [
+        (
+            "{ static int c; if (c++ < 1) for (int i = 0; i < n; ++i) y[i] = extra[i] = 1; return 0; }",
+            "were not written",
+        ),
+        (
+            "{ static int c; for (int i = 0; i < n; ++i) y[i] = extra[i] = c < 9 ? 1 : 2; ++c; return 0; }",
+            "differ from",
+        ),
+        (
+            "{ static int c; for (int i = 0; i < n; ++i) y[i] = extra[i] = 1; if (c++ > 9) y[n] = 1; return 0; }",
+            "memory after",
+        ),
+    ],
+)
+def test_a_candidate_that_slackens_while_it_is_timed_is_suspect(start: Start, lazy: str, says: str) -> None:
+    notes = compared(start, taking(100), taking(50, lazy)).notes
+    assert any(n.startswith("suspect: in a timed call") and says in n for n in notes)
+
+
+def test_a_failing_side_is_named(start: Start) -> None:
+    with pytest.raises(CallFailed) as caught:
+        compared(start, taking(100), "{ return 1; }")
+    assert (caught.value.library, caught.value.result.status) == ("candidate", "launch_error")
+    with pytest.raises(CallFailed) as caught:
+        compared(start, "{ abort(); }", taking(100))
+    assert (caught.value.library, caught.value.result.status) == ("baseline", "crash")
+    late = GOOD.replace("{\n", "{ static int c; if (c++ > 20) abort();\n", 1)
+    with pytest.raises(CallFailed) as caught:
+        compared(start, taking(100), late)
+    assert caught.value.result.status == "crash"
+
+
+def test_a_slower_baseline_is_timed_less_often() -> None:
+    plans = [schedule(us) for us in (3, 5_000, 50_000, 1_000_000)]
+    counts = [p.turns * p.calls for p in plans]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] >= 3
