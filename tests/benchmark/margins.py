@@ -1,0 +1,115 @@
+"""How far honest results stay inside the bounds, and how far wrong ones are outside: the numbers behind the judge.
+
+`python -m cudamaster.tests.benchmark.margins [SEEDS]` prints the table of docs/results/error_margins.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.registry import load_task, task_names
+from cudamaster.benchmark.storage import from_storage, to_storage
+from cudamaster.benchmark.task import Case, CaseSet, Task
+from cudamaster.tools.judge.compare import compare
+
+from .mutations import MUTANTS, Numbers, Right, right
+
+EXACT = 1e9
+"""What `compare` calls a broken exact comparison, or a NaN out of place."""
+
+
+def variants(name: str):
+    """Return the honest variants of a task by name; a task without any has the float64 reference only."""
+    try:
+        return importlib.import_module(f"cudamaster.tests.benchmark.honest.{name}").VARIANTS
+    except ModuleNotFoundError:
+        return {}
+
+
+def small_cases(task: Task) -> tuple[Case, ...]:
+    """Return the cases that are quick to try in numpy."""
+    return tuple(c for c in task.in_set(CaseSet.SMALL) if task.complexity(c.sizes) <= 300_000)
+
+
+def ratio(r: Right, outputs: Numbers) -> float:
+    """Return the largest |error| ÷ bound of outputs (rounded to the storage type here); NaN or inexact: EXACT."""
+    with np.errstate(all="ignore"):
+        expected = r.task.reference(r.inputs, r.case, r.precision)
+    worst = 0.0
+    for argument in r.task.contract.outputs:
+        if argument.name in expected:
+            memory = to_storage(outputs[argument.name], argument.dtype.resolve(r.precision))
+            worst = max(worst, compare(memory, expected[argument.name], argument, r.precision, 0xFF).worst_ratio)
+    return worst
+
+
+def honest_ratios(task: Task, precision: Precision, seeds: range) -> Iterator[tuple[str, Case, int, float]]:
+    """Yield variant, case, seed and ratio of every honest variant."""
+    for case in small_cases(task):
+        for seed in seeds:
+            r = right(task, case, precision, seed)
+            yield "float64", case, seed, ratio(r, r.outputs)
+            for name, compute in variants(task.name).items():
+                with np.errstate(all="ignore"):
+                    outputs = compute(r.inputs, case, precision)
+                yield name, case, seed, ratio(r, outputs)
+
+
+def changes(r: Right, outputs: Numbers) -> bool:
+    """Return True if these outputs differ in memory from the right ones: a mutant that changes nothing is no mutant."""
+    return any(
+        not np.array_equal(
+            from_storage(to_storage(outputs[n], r.dtype(n)), r.dtype(n)),
+            right_array,
+            equal_nan=right_array.dtype.kind == "f",
+        )
+        for n, right_array in r.outputs.items()
+    )
+
+
+def mutant_ratios(task: Task, precision: Precision, name: str, seed: int) -> Iterator[tuple[Case, float]]:
+    """Yield the ratio of one mutant at each small case where it changes anything."""
+    for case in small_cases(task):
+        r = right(task, case, precision, seed)
+        with np.errstate(all="ignore"):
+            outputs = MUTANTS[name](r)
+        if changes(r, outputs):
+            yield case, ratio(r, outputs)
+
+
+def table(seeds: int) -> str:
+    """Return the table as Markdown."""
+    lines = [
+        f"Over {seeds} seeds at the small cases. 1 is the bound; in an exact case every difference counts.",
+        "",
+        "| unit | honest variants | largest honest error | at | mutants rejected | weakest mutant | its effect |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in task_names():
+        for precision in Precision:
+            task = load_task(name)
+            honest = max(honest_ratios(task, precision, range(seeds)), key=lambda found: found[3])
+            caught: dict[str, float] = {}
+            for mutant in MUTANTS:
+                effects = [
+                    max((value for _, value in mutant_ratios(task, precision, mutant, seed)), default=None)
+                    for seed in range(seeds)
+                ]
+                if seen := [value for value in effects if value is not None]:
+                    caught[mutant] = min(seen)
+            weakest = min(caught, key=lambda mutant: caught[mutant])
+            effect = "exact case" if caught[weakest] >= EXACT else f"{caught[weakest]:.3g}"
+            rejected = sum(value > 1 for value in caught.values())
+            lines.append(
+                f"| {name} {precision} | {len(variants(name)) + 1} | {honest[3]:.2f} | {honest[0]}, {honest[1].name} "
+                f"| {rejected} of {len(caught)} | {weakest} | {effect} |"
+            )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table(int(sys.argv[1]) if len(sys.argv) > 1 else 50))
