@@ -99,6 +99,8 @@ class Task:
     """One sentence: what the baseline wastes."""
     strategies: tuple[str, ...] = ()
     """Known good strategies, most rewarding first."""
+    legal: Callable[[Case], bool] = lambda case: True
+    """Which positive sizes and scalars a kernel must handle; by default all."""
     notes: str = ""
     """Where and why the contract differs from the paper's."""
     folder: Path = field(default=Path(), compare=False)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task, task_names
-from cudamaster.benchmark.storage import from_storage, to_storage
+from cudamaster.benchmark.storage import to_storage
 from cudamaster.benchmark.task import Case, CaseSet, Task
 from cudamaster.tools.judge.compare import compare
 
@@ -37,13 +37,11 @@ def small_cases(task: Task) -> tuple[Case, ...]:
 
 def ratio(r: Right, outputs: Numbers) -> float:
     """Return the largest |error| ÷ bound of outputs (rounded to the storage type here); NaN or inexact: EXACT."""
-    with np.errstate(all="ignore"):
-        expected = r.task.reference(r.inputs, r.case, r.precision)
     worst = 0.0
     for argument in r.task.contract.outputs:
-        if argument.name in expected:
+        if argument.name in r.expected:
             memory = to_storage(outputs[argument.name], argument.dtype.resolve(r.precision))
-            worst = max(worst, compare(memory, expected[argument.name], argument, r.precision, 0xFF).worst_ratio)
+            worst = max(worst, compare(memory, r.expected[argument.name], argument, r.precision, 0xFF).worst_ratio)
     return worst
 
 
@@ -60,25 +58,29 @@ def honest_ratios(task: Task, precision: Precision, seeds: range) -> Iterator[tu
 
 
 def changes(r: Right, outputs: Numbers) -> bool:
-    """Return True if these outputs differ in memory from the right ones: a mutant that changes nothing is no mutant."""
+    """Return True if these outputs differ from the right ones in memory: a mutant that changes nothing is none."""
     return any(
-        not np.array_equal(
-            from_storage(to_storage(outputs[n], r.dtype(n)), r.dtype(n)),
-            right_array,
-            equal_nan=right_array.dtype.kind == "f",
-        )
-        for n, right_array in r.outputs.items()
+        to_storage(outputs[name], r.dtype(name)).tobytes() != to_storage(array, r.dtype(name)).tobytes()
+        for name, array in r.outputs.items()
     )
 
 
-def mutant_ratios(task: Task, precision: Precision, name: str, seed: int) -> Iterator[tuple[Case, float]]:
-    """Yield the ratio of one mutant at each small case where it changes anything."""
+def mutant_effects(task: Task, precision: Precision, seed: int, enough: float = np.inf) -> dict[str, float]:
+    """Return the largest ratio that each mutant reaches at any small case; mutants that change nothing are left out.
+
+    A mutant that has reached more than `enough` is not tried at further cases.
+    """
+    effects: dict[str, float] = {}
     for case in small_cases(task):
         r = right(task, case, precision, seed)
-        with np.errstate(all="ignore"):
-            outputs = MUTANTS[name](r)
-        if changes(r, outputs):
-            yield case, ratio(r, outputs)
+        for name, mutant in MUTANTS.items():
+            if effects.get(name, 0.0) > enough:
+                continue
+            with np.errstate(all="ignore"):
+                outputs = mutant(r)
+            if changes(r, outputs):
+                effects[name] = max(effects.get(name, 0.0), ratio(r, outputs))
+    return effects
 
 
 def table(seeds: int) -> str:
@@ -94,19 +96,15 @@ def table(seeds: int) -> str:
             task = load_task(name)
             honest = max(honest_ratios(task, precision, range(seeds)), key=lambda found: found[3])
             caught: dict[str, float] = {}
-            for mutant in MUTANTS:
-                effects = [
-                    max((value for _, value in mutant_ratios(task, precision, mutant, seed)), default=None)
-                    for seed in range(seeds)
-                ]
-                if seen := [value for value in effects if value is not None]:
-                    caught[mutant] = min(seen)
+            for seed in range(seeds):
+                for mutant, effect in mutant_effects(task, precision, seed).items():
+                    caught[mutant] = min(caught.get(mutant, np.inf), effect)
             weakest = min(caught, key=lambda mutant: caught[mutant])
-            effect = "exact case" if caught[weakest] >= EXACT else f"{caught[weakest]:.3g}"
+            shown = "exact case" if caught[weakest] >= EXACT else f"{caught[weakest]:.3g}"
             rejected = sum(value > 1 for value in caught.values())
             lines.append(
                 f"| {name} {precision} | {len(variants(name)) + 1} | {honest[3]:.2f} | {honest[0]}, {honest[1].name} "
-                f"| {rejected} of {len(caught)} | {weakest} | {effect} |"
+                f"| {rejected} of {len(caught)} | {weakest} | {shown} |"
             )
     return "\n".join(lines)
 

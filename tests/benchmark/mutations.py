@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from cudamaster.benchmark.contract import DType, Precision
 from cudamaster.benchmark.inputs import draw
 from cudamaster.benchmark.rounding import half_spacing
 from cudamaster.benchmark.storage import from_storage, to_storage
-from cudamaster.benchmark.task import Case, Task
+from cudamaster.benchmark.task import Case, Expected, Task
 from numpy.typing import NDArray
 
 Numbers = dict[str, NDArray[Any]]
@@ -26,29 +27,33 @@ class Right:
     precision: Precision
     seed: int
     inputs: Numbers
-    outputs: Numbers
+    expected: dict[str, Expected]
+
+    @cached_property
+    def outputs(self) -> Numbers:
+        """The right outputs, rounded to the storage type."""
+        return {n: _stored(e.value, self.dtype(n)) for n, e in self.expected.items()}
 
     def recompute(self, inputs: Numbers) -> Numbers:
         """Return the right answer for other inputs."""
-        return answer(self.task, self.case, self.precision, inputs)
+        with np.errstate(all="ignore"):
+            expected = self.task.reference(inputs, self.case, self.precision)
+        return {n: _stored(e.value, self.dtype(n)) for n, e in expected.items()}
 
     def dtype(self, name: str) -> DType:
         """Return the concrete type of an array."""
         return next(a.dtype for a in self.task.contract.arrays if a.name == name).resolve(self.precision)
 
 
-def answer(task: Task, case: Case, precision: Precision, inputs: Numbers) -> Numbers:
-    """Return the reference's outputs, rounded to the storage type."""
-    with np.errstate(all="ignore"):
-        expected = task.reference(inputs, case, precision)
-    types = {a.name: a.dtype.resolve(precision) for a in task.contract.outputs}
-    return {n: from_storage(to_storage(e.value, types[n]), types[n]) for n, e in expected.items()}
+def _stored(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+    return from_storage(to_storage(values, dtype), dtype)
 
 
 def right(task: Task, case: Case, precision: Precision, seed: int) -> Right:
     """Draw a case's inputs and compute its right answer."""
     inputs = draw(task, case, precision, seed)
-    return Right(task, case, precision, seed, inputs, answer(task, case, precision, inputs))
+    with np.errstate(all="ignore"):
+        return Right(task, case, precision, seed, inputs, task.reference(inputs, case, precision))
 
 
 Mutant = Callable[[Right], Numbers]
