@@ -1,4 +1,4 @@
-"""Questions that wait for a person or for any agent: the mailbox model, its export and its import."""
+"""The model that waits for answers from outside: a person, or any agent, on any machine."""
 
 from __future__ import annotations
 
@@ -8,41 +8,11 @@ from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import Field, ValidationError
 
 from ..prompts.tokens import estimate_tokens
-from ..tools.records import Record
-from .errors import ModelError
-from .journal import request_sha256
+from .question import Answer, question_id
 
-
-class Answer(Record):
-    """What comes back for a question."""
-
-    text: str
-    model: str = "mailbox"
-    """Who answered, if they said."""
-    input_tokens: int | None = Field(default=None, ge=0)
-    output_tokens: int | None = Field(default=None, ge=0)
-
-    @classmethod
-    def read(cls, value: object) -> Answer:
-        """Return an answer from the value that a paused graph was resumed with: the text alone, or these fields.
-
-        Raises:
-            ModelError: it is neither.
-        """
-        try:
-            return cls(text=value) if isinstance(value, str) else cls.model_validate(value)
-        except ValidationError as error:
-            raise ModelError(
-                f"not an answer: expected a text, or an object with `text` ({error.error_count()} faults)"
-            ) from None
-
-
-def question_id(step: str, prompt: str) -> str:
-    """Return a question's id within its run: the same whenever and wherever it is computed."""
-    return request_sha256(f"{step}\0{prompt}")[:16]
+__all__ = ["Answer", "MailboxChat"]
 
 
 class MailboxChat(BaseChatModel):
@@ -57,6 +27,10 @@ class MailboxChat(BaseChatModel):
     def _llm_type(self) -> str:
         return "mailbox"
 
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"model": self.model}
+
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -70,17 +44,24 @@ class MailboxChat(BaseChatModel):
         step, agent = str(told.get("step", "")), str(told.get("agent", ""))
         prompt = "\n\n".join(message.text for message in messages)
         question = {"kind": "question", "id": question_id(step, prompt), "step": step, "agent": agent, "prompt": prompt}
-        answer = Answer.read(interrupt(question))
-        estimated = answer.input_tokens is None or answer.output_tokens is None
-        input_tokens = estimate_tokens(prompt) if answer.input_tokens is None else answer.input_tokens
-        output_tokens = estimate_tokens(answer.text) if answer.output_tokens is None else answer.output_tokens
-        message = AIMessage(
-            answer.text,
-            usage_metadata={
-                "input_tokens": input_tokens,
-                "output_tokens": output_tokens,
-                "total_tokens": input_tokens + output_tokens,
-            },
-            response_metadata={"finish_reason": "stop", "model_name": answer.model, "tokens_estimated": estimated},
-        )
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        return _result(Answer.read(interrupt(question)), prompt)
+
+
+def _result(answer: Answer, prompt: str) -> ChatResult:
+    """Return an answer as a chat result; tokens that were not told are estimated, and marked."""
+    input_tokens = estimate_tokens(prompt) if answer.input_tokens is None else answer.input_tokens
+    output_tokens = estimate_tokens(answer.text) if answer.output_tokens is None else answer.output_tokens
+    message = AIMessage(
+        answer.text,
+        usage_metadata={
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+            "total_tokens": input_tokens + output_tokens,
+        },
+        response_metadata={
+            "finish_reason": "stop",
+            "model_name": answer.model,
+            "tokens_estimated": answer.input_tokens is None or answer.output_tokens is None,
+        },
+    )
+    return ChatResult(generations=[ChatGeneration(message=message)])

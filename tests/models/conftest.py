@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,22 +16,9 @@ STEP = "001.00.planner.0"
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No settings of the machine's: only a key."""
-    for name in (
-        "OPENAI_BASE_URL",
-        "OPENAI_API_BASE",
-        "CUDAMASTER_PRICES",
-        "CUDAMASTER_CAPABILITIES",
-        "CUDAMASTER_HOME",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    for name in (
-        "CUDAMASTER_REQUESTS_PER_MINUTE",
-        "LANGSMITH_TRACING",
-        "LANGCHAIN_TRACING_V2",
-        "HTTP_PROXY",
-        "http_proxy",
-    ):
-        monkeypatch.delenv(name, raising=False)
+    for name in os.environ:
+        if name.startswith(("OPENAI_", "CUDAMASTER_", "LANGSMITH_", "LANGCHAIN_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_API_KEY", "key")
 
 

@@ -170,7 +170,7 @@ def test_a_date_in_retry_after_falls_back_to_growing_waits(server: FakeOpenAI, j
 
 def test_patience_ends(server: FakeOpenAI, journal: Journal) -> None:
     server.reply = lambda prompt: {"status": 503, "error": "overloaded"}
-    with pytest.raises(ModelUnavailable, match="resume the run later.*overloaded"):
+    with pytest.raises(ModelUnavailable, match=r"resume the run later.*overloaded"):
         asked(server, journal)
     assert len(server.requests) == 4
 
@@ -220,8 +220,7 @@ def test_nothing_is_asked_over_the_budget_and_more_budget_goes_on(server: FakeOp
         for number in itertools.count():
             try:
                 ask(model, "prompt", step=f"{number:03d}.00.coder.0", journal=journal, budget=budget)
-            except BudgetExceeded as error:
-                assert "--max-calls" in str(error) or "--max-tokens" in str(error)
+            except BudgetExceeded:
                 return number
         raise AssertionError
 

@@ -13,8 +13,8 @@ from typing import Any, Self
 
 Turn = Mapping[str, Any]
 """One answer of the script, all keys optional: `content`, `reasoning_content`, `finish_reason`, `usage`
-(None: not told), `status` and `error` (a message, or an object) for a refusal, `headers`, `sleep` (seconds before answering),
-`body` (raw text in place of a completion), `drop` (close the connection without an answer), `model`."""
+(None: not told), `status` and `error` (a message, or an object) for a refusal, `headers`, `sleep` (seconds before
+answering), `body` (raw text in place of a completion), `drop` (close the connection without an answer), `model`."""
 
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
 
