@@ -173,14 +173,12 @@ def runs(
         if as_json:
             _print_json(found[0].model_dump(mode="json") if run else [item.model_dump(mode="json") for item in found])
             return
-        from rich.console import Console
-
-        from .graph.views import show_runs, show_summary
+        from .graph.views import console, show_runs, show_summary
 
         if run:
-            show_summary(Console(), found[0])
+            show_summary(console(), found[0])
         else:
-            show_runs(Console(), found)
+            show_runs(console(), found)
 
 
 @app.command()
@@ -199,11 +197,9 @@ def check(
         if as_json:
             _print_json(checked.model_dump(mode="json"))
         else:
-            from rich.console import Console
+            from .graph.views import console, show_check
 
-            from .graph.views import show_check
-
-            show_check(Console(), checked)
+            show_check(console(), checked)
         raise typer.Exit(0 if checked.status == "pass" else 1)
 
 
@@ -241,14 +237,12 @@ def tasks(
         if as_json:
             _print_json(found)
         else:
-            from rich.console import Console
-
-            from .graph.views import show_task, show_tasks
+            from .graph.views import console, show_task, show_tasks
 
             if isinstance(found, list):
-                show_tasks(Console(), found)
+                show_tasks(console(), found)
             else:
-                show_task(Console(), found)
+                show_task(console(), found)
 
 
 @app.command()
@@ -261,11 +255,9 @@ def doctor(home: Home = None, as_json: Json = False) -> None:
         if as_json:
             _print_json([item._asdict() for item in found])
         else:
-            from rich.console import Console
+            from .graph.views import console, show_doctor
 
-            from .graph.views import show_doctor
-
-            show_doctor(Console(), found)
+            show_doctor(console(), found)
         raise typer.Exit(1 if any(item.state == "fault" for item in found) else 0)
 
 
@@ -307,9 +299,8 @@ def _watched(quiet: bool) -> Iterator[tuple[Any, RunControl]]:
     from contextlib import ExitStack
 
     from langgraph.runtime import RunControl
-    from rich.console import Console
 
-    from .graph.views import live
+    from .graph.views import console, live
 
     control = RunControl()
 
@@ -322,7 +313,7 @@ def _watched(quiet: bool) -> Iterator[tuple[Any, RunControl]]:
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with ExitStack() as stack:
-            yield (None if quiet else stack.enter_context(live(Console(stderr=True)))), control
+            yield (None if quiet else stack.enter_context(live(console(stderr=True)))), control
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -332,11 +323,9 @@ def _finish(summary: Summary, as_json: bool) -> NoReturn:
     if as_json:
         _print_json(summary.model_dump(mode="json"))
     else:
-        from rich.console import Console
+        from .graph.views import console, show_summary
 
-        from .graph.views import show_summary
-
-        show_summary(Console(), summary)
+        show_summary(console(), summary)
     raise typer.Exit(summary.exit_code)
 
 

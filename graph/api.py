@@ -9,6 +9,7 @@ from langgraph.runtime import RunControl
 from pydantic import ValidationError
 
 from ..benchmark.contract import Precision
+from ..benchmark.registry import load_task
 from ..nodes.context import PRESETS, Options
 from ..tools.device.select import get_device
 from ..tools.result.summary import Summary
@@ -49,6 +50,7 @@ def optimize(
         UnknownTask, DeviceUnavailable, ModelConfigError, RunError: one clear line each, before anything is lost.
     """
     text = read_source(Path(source)) if source is not None else ""
+    load_task(task)
     name = device if device != "auto" else get_device("auto").name
     values = {**PRESETS.get(preset or "", {}), **{k: v for k, v in options.items() if v is not None}, "device": name}
     if preset is not None and preset not in PRESETS:

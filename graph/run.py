@@ -271,7 +271,12 @@ def _opened(manifest: Manifest, context: Context) -> Iterator[_Open]:
 
 
 def _input(manifest: Manifest) -> Input:
-    return {"task": manifest.task, "precision": manifest.precision.value, "source": manifest.source}
+    return {
+        "task": manifest.task,
+        "precision": manifest.precision.value,
+        "source": manifest.source,
+        "source_name": manifest.source_name,
+    }
 
 
 def _same_program(manifest: Manifest) -> None:

@@ -32,24 +32,29 @@ _DOING = {
 }
 
 
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that prints brackets as brackets: formulas and intervals are no markup."""
+    return Console(stderr=stderr, markup=False)
+
+
 @contextmanager
-def live(console: Console) -> Iterator[OnStep]:
+def live(out: Console) -> Iterator[OnStep]:
     """Show what a run does now, and a line for each thing that it has done."""
-    with console.status("starting") as status:
+    with out.status("starting") as status:
 
         def show(step: Step) -> None:
             place = f"round {step.round}/{step.rounds}" if step.round else "start"
             if step.event == "start":
-                status.update(f"{place}  {step.node}: {_DOING[step.node]}")
+                status.update(Text(f"{place}  {step.node}: {_DOING[step.node]}"))
             elif step.node != "recorder":
                 note = Text.assemble((f"{place:<12}", "dim"), (f"{step.node:<10}", "bold"), f"{step.seconds:7.1f} s  ")
                 note.append(step.note.splitlines()[0][:160] if step.note else "done")
-                console.print(note, soft_wrap=True, highlight=False)
+                out.print(note, soft_wrap=True)
 
         yield show
 
 
-def show_summary(console: Console, summary: Summary) -> None:
+def show_summary(out: Console, summary: Summary) -> None:
     """Print the panel at the end of a run, or of a part of it."""
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style="dim")
@@ -76,16 +81,16 @@ def show_summary(console: Console, summary: Summary) -> None:
     rows.add_row("next", _next(summary))
     title = f"{summary.unit} on {summary.device}: {summary.status.replace('_', ' ')}"
     colour = {"improved": "green", "failed": "red"}.get(summary.status, "yellow")
-    console.print(Panel(rows, title=title, border_style=colour, title_align="left"))
+    out.print(Panel(rows, title=Text(title), border_style=colour, title_align="left"))
 
 
-def show_runs(console: Console, runs: Sequence[Summary]) -> None:
+def show_runs(out: Console, runs: Sequence[Summary]) -> None:
     """Print a table of runs."""
     table = Table("run", "unit", "device", "status", "rounds", "gain", box=None, header_style="bold")
     for run in runs:
         gain = f"{run.gain.value:.3g}x{'' if run.speedup else ' est.'}" if run.gain else "-"
         table.add_row(run.run, run.unit, run.device, run.status.replace("_", " "), str(run.rounds), gain)
-    console.print(table if runs else "no runs here: `cudamaster optimize dot_product` makes one")
+    out.print(table if runs else "no runs here: `cudamaster optimize dot_product` makes one")
 
 
 def factor(figure: Figure) -> str:
@@ -120,7 +125,7 @@ def _next(summary: Summary) -> str:
             return f"`cudamaster resume {run}` goes on where it stopped"
 
 
-def show_check(console: Console, checked: Checked) -> None:
+def show_check(out: Console, checked: Checked) -> None:
     """Print the judge's word on one kernel."""
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style="dim")
@@ -133,35 +138,36 @@ def show_check(console: Console, checked: Checked) -> None:
             rows.add_row(word, f"{factor(figure)}  ({figure.method}, {figure.set} cases, over the task's baseline)")
     rows.add_row("cases", f"{sum(case.ok for case in checked.cases)} of {len(checked.cases)} right")
     colour = "green" if checked.status == "pass" else "red"
-    console.print(Panel(rows, title=f"{checked.unit} on {checked.device}", border_style=colour, title_align="left"))
+    out.print(Panel(rows, title=Text(f"{checked.unit} on {checked.device}"), border_style=colour, title_align="left"))
 
 
-def show_tasks(console: Console, tasks: Sequence[Mapping[str, Any]]) -> None:
+def show_tasks(out: Console, tasks: Sequence[Mapping[str, Any]]) -> None:
     """Print a table of tasks."""
     table = Table("task", "category", "computes", box=None, header_style="bold")
     for task in tasks:
         table.add_row(task["name"], task["category"], task["formula"])
-    console.print(table)
+    out.print(table)
 
 
-def show_task(console: Console, task: Mapping[str, Any]) -> None:
+def show_task(out: Console, task: Mapping[str, Any]) -> None:
     """Print one task in full."""
-    console.print(f"[bold]{task['name']}[/bold] ({task['category']}): {task['formula']}", highlight=False)
+    out.print(f"{task['name']} ({task['category']}): {task['formula']}")
     for prototype in task["prototypes"]:
-        console.print(prototype, highlight=False, markup=False)
-    console.print(f"The baseline's waste: {task['waste']}", highlight=False, markup=False)
+        out.print(prototype, soft_wrap=True)
+    out.print(f"The baseline's waste: {task['waste']}")
     if task["notes"]:
-        console.print(task["notes"], highlight=False, markup=False)
+        out.print(task["notes"])
     table = Table("set", "case", box=None, header_style="bold")
     for case in task["cases"]:
         table.add_row(case["set"], case["name"])
-    console.print(table)
+    out.print(table)
 
 
-def show_doctor(console: Console, found: Sequence[Item]) -> None:
+def show_doctor(out: Console, found: Sequence[Item]) -> None:
     """Print what was found on this machine."""
     table = Table(box=None, show_header=False, padding=(0, 1))
-    marks = {"ok": "[green]ok[/green]", "missing": "[yellow]missing[/yellow]", "fault": "[red]fault[/red]"}
+    colours = {"ok": "green", "missing": "yellow", "fault": "red"}
     for item in found:
-        table.add_row(marks[item.state], item.name, Text(item.detail + (f"\n{item.fix}" if item.fix else "")))
-    console.print(table)
+        detail = "\n".join(filter(None, (item.detail, item.fix)))
+        table.add_row(Text(item.state, colours[item.state]), item.name, detail)
+    out.print(table)

@@ -148,7 +148,7 @@ def _write(state: State, summary: Summary, winner: _Winner | None, context: Cont
     baseline = Version.model_validate(state["baseline"]) if state.get("baseline") else None
     before = _diagnosis(baseline, context)
     after = _diagnosis(winner.version, context) if winner else None
-    source_name = "A kernel of your own" if state.get("source") else "The naive kernel of the task"
+    source_name = state.get("source_name") or "The naive kernel of the task"
     files: dict[str, str | bytes] = {
         "summary.json": summary.model_dump_json(indent=2) + "\n",
         "report.md": report_text(summary, history, before, after, source_name),

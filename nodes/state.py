@@ -61,6 +61,8 @@ class Input(TypedDict, total=False):
     precision: str
     source: str
     """Artifact: the CUDA source to start from; absent or empty: the task's own baseline."""
+    source_name: str
+    """Its file name, for the report."""
 
 
 class State(Input, total=False):
