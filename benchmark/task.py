@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -69,6 +69,12 @@ class Expected:
 
     value: NDArray[Any]
     bound: NDArray[np.float64] | None = None
+    positions: NDArray[np.int64] | None = None
+    """Of a sample: the places of `value` and `bound` in the flattened output, ascending. None: the whole output."""
+
+    def at(self, positions: NDArray[np.int64]) -> Expected:
+        """Return this as the sample at these positions."""
+        return replace(self, positions=positions.reshape(-1))
 
 
 Arrays = Mapping[str, "NDArray[Any]"]
@@ -97,6 +103,8 @@ class Task:
     """Proven lower bound of bytes moved to or from device memory: each input read once, each output written once."""
     waste: str
     """One sentence: what the baseline wastes."""
+    sample: Callable[[Arrays, Case, Precision, np.random.Generator], dict[str, Expected]] | None = None
+    """The expected outputs at some positions only, for cases whose whole reference is dear (see `sampling`)."""
     strategies: tuple[str, ...] = ()
     """Known good strategies, most rewarding first."""
     legal: Callable[[Case], bool] = lambda case: True

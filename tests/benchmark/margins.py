@@ -1,13 +1,13 @@
 """How far honest results stay inside the bounds, and how far wrong ones are outside: the numbers behind the judge.
 
-`python -m cudamaster.tests.benchmark.margins [SEEDS]` prints the table of docs/results/error_margins.md.
+`python -m cudamaster.tests.benchmark.margins SEEDS [TASK…]` prints the table of docs/results/error_margins.md.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from cudamaster.benchmark.contract import Precision
@@ -41,7 +41,9 @@ def ratio(r: Right, outputs: Numbers) -> float:
     for argument in r.task.contract.outputs:
         if argument.name in r.expected:
             memory = to_storage(outputs[argument.name], argument.dtype.resolve(r.precision))
-            worst = max(worst, compare(memory, r.expected[argument.name], argument, r.precision, 0xFF).worst_ratio)
+            worst = max(
+                worst, compare(memory, r.expected[argument.name], argument, r.precision, r.case.sizes, 0xFF).worst_ratio
+            )
     return worst
 
 
@@ -83,7 +85,7 @@ def mutant_effects(task: Task, precision: Precision, seed: int, enough: float = 
     return effects
 
 
-def table(seeds: int) -> str:
+def table(seeds: int, names: Sequence[str]) -> str:
     """Return the table as Markdown."""
     lines = [
         f"Over {seeds} seeds at the small cases. 1 is the bound; in an exact case every difference counts.",
@@ -91,7 +93,7 @@ def table(seeds: int) -> str:
         "| unit | honest variants | largest honest error | at | mutants rejected | weakest mutant | its effect |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for name in task_names():
+    for name in names:
         for precision in Precision:
             task = load_task(name)
             honest = max(honest_ratios(task, precision, range(seeds)), key=lambda found: found[3])
@@ -110,4 +112,4 @@ def table(seeds: int) -> str:
 
 
 if __name__ == "__main__":
-    print(table(int(sys.argv[1]) if len(sys.argv) > 1 else 50))
+    print(table(int(sys.argv[1]), sys.argv[2:] or task_names()))

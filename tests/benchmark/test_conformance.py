@@ -124,6 +124,28 @@ def test_the_reference_gives_every_output_with_a_sound_bound_and_leaves_its_inpu
 
 
 @units
+def test_a_sample_is_the_reference_at_its_positions(task, precision):
+    if task.sample is None:
+        assert max(sum(a.elements(c.sizes) for a in task.contract.outputs) for c in task.in_set(CaseSet.PAPER)) <= 2**25
+        return
+    for case in small_cases(task):
+        arrays = draw(task, case, precision, 4)
+        with np.errstate(all="ignore"):
+            whole = task.reference(arrays, case, precision)
+            part = task.sample(arrays, case, precision, np.random.default_rng(0))
+        assert part.keys() == whole.keys()
+        for name, sampled in part.items():
+            at = sampled.positions
+            assert np.all(np.diff(at) > 0)
+            assert {0, whole[name].value.size - 1} <= set(at.tolist())
+            np.testing.assert_allclose(sampled.value.ravel(), whole[name].value.ravel()[at], rtol=1e-13)
+            if whole[name].bound is None:
+                assert sampled.bound is None
+            else:
+                np.testing.assert_allclose(sampled.bound.ravel(), whole[name].bound.ravel()[at], rtol=1e-6)
+
+
+@units
 def test_honest_variants_use_at_most_half_of_the_bound(task, precision):
     for variant, case, seed, value in honest_ratios(task, precision, range(2)):
         assert value <= 0.5, f"{variant} at {case.name}, seed {seed}: {value:.3g} of the bound"

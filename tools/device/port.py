@@ -70,17 +70,22 @@ class Runner(Protocol):
     """One process, in a session of its own, with one library loaded. A context manager: leaving it kills the group."""
 
     def load_case(self, case: Case, arrays: Mapping[str, NDArray[Any]], *, new_pointers: bool = True) -> None:
-        """Put a case's arrays (storage type) on the device. `new_pointers=False` reuses the buffers of the last case."""
+        """Put a case's arrays (storage type) on the device. `new_pointers=False` reuses the last case's buffers."""
 
-    def call(self, poison: int = 0xFF) -> CallResult:
-        """Poison outputs and workspace, call the entry once, synchronize, and bring everything back."""
+    def call(self, poison: int = 0xFF, positions: Mapping[str, NDArray[np.int64]] | None = None) -> CallResult:
+        """Poison outputs and workspace, call the entry once, synchronize, and bring everything back.
+
+        Of an output named in `positions` only those elements (flat, ascending) come back, as a 1-D array.
+        """
 
     def close(self) -> None:
         """End the process and all that it started."""
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 class Device(Protocol):

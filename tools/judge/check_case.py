@@ -66,7 +66,7 @@ def check_case(
     for step in steps:
         data = instance(task, case, precision, seeds[step.data])
         runner.load_case(case, data.memory, new_pointers=step.new_pointers)
-        result = runner.call(step.pattern)
+        result = runner.call(step.pattern, data.positions)
         status, evidence = _judge_call(result, data, task, precision, case, seeds[step.data], step)
         worst, elements = max(worst, evidence.worst_ratio), evidence.elements
         if status is not Status.PASS:
@@ -99,8 +99,14 @@ def _judge_call(
     for argument in task.contract.outputs:
         if argument.name in case.null:
             continue
-        found = compare(result.outputs[argument.name], data.expected[argument.name], argument, precision, step.pattern)
+        expected = data.expected[argument.name]
+        found = compare(result.outputs[argument.name], expected, argument, precision, case.sizes, step.pattern)
         worst, elements = max(worst, found.worst_ratio), elements + found.elements
+        unwritten = result.unwritten.get(argument.name, 0)
+        if found.ok and expected.positions is not None and unwritten and step.pattern == PATTERNS[0]:
+            # 0xFF is NaN: among what was not looked at, a right answer could hold it only where NaN is expected.
+            reason = f"{unwritten:,} elements of {argument.name} were never written (they hold the fill pattern)"
+            return Status.WRONG, evidence(reason, argument.name, found.worst_ratio, unwritten, found.elements)
         if not found.ok:
             return Status.WRONG, evidence(
                 found.reason, argument.name, found.worst_ratio, found.bad_elements, found.elements

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,15 +32,19 @@ class Comparison:
 
 
 def compare(
-    output: NDArray[Any], expected: Expected, argument: Argument, precision: Precision, poison: int
+    output: NDArray[Any],
+    expected: Expected,
+    argument: Argument,
+    precision: Precision,
+    sizes: Mapping[str, int],
+    poison: int,
 ) -> Comparison:
-    """Compare an output as it lies in memory (any shape) with what is expected.
+    """Compare an output as it lies in memory with what is expected: the whole of it, or the sample in `expected`.
 
     Without a bound: equal to the value rounded to the output's type, -0 = +0. With one: |output − value| ≤ bound.
     NaN must meet NaN, and an infinity the same infinity. `poison` is the byte that filled the output before the call.
     """
     dtype = argument.dtype.resolve(precision)
-    shape = np.shape(expected.value)
     got = from_storage(np.ravel(output), dtype)
     value = np.ravel(expected.value)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -49,13 +54,12 @@ def compare(
     if not bad.size:
         return Comparison(True, worst, 0, got.size)
     index = int(bad[np.argmax(ratio[bad])])
+    place = _Place(argument.name, argument.extents(sizes), expected.positions)
     bound = None if expected.bound is None else float(np.ravel(expected.bound)[index])
-    reason = (
-        f"{_element(argument.name, index, shape)} is {got[index]:.9g}, should be {_wanted(value[index], bound, dtype)}"
-    )
+    reason = f"{place(index)} is {got[index]:.9g}, should be {_wanted(value[index], bound, dtype)}"
     if bound and np.isfinite(got[index]) and np.isfinite(value[index]):
         reason += f" (error {abs(got[index] - value[index]):.3g}, {min(ratio[index], _MOST):.3g} times the bound)"
-    reason += _where(argument.name, bad, got.size, shape)
+    reason += _where(place, bad, got.size)
     held = np.count_nonzero(holds_poison(np.ravel(output), poison)[bad])
     if held:
         reason += f"; {held:,} of the wrong elements were never written (they hold the fill pattern 0x{poison:02X})"
@@ -80,8 +84,17 @@ def _ratios(got: NDArray[Any], value: NDArray[Any], bound: NDArray[Any] | None, 
     return np.where(same & ~finite, 0.0, ratio)
 
 
-def _element(name: str, flat: int, shape: tuple[int, ...]) -> str:
-    return f"{name}[{', '.join(str(int(i)) for i in np.unravel_index(flat, shape))}]" if shape else name
+@dataclass(frozen=True)
+class _Place:
+    """Names the elements of an output: `C[3, 17]`."""
+
+    name: str
+    shape: tuple[int, ...]
+    positions: NDArray[np.int64] | None
+
+    def __call__(self, index: int) -> str:
+        flat = index if self.positions is None else int(self.positions[index])
+        return f"{self.name}[{', '.join(str(int(i)) for i in np.unravel_index(flat, self.shape))}]"
 
 
 def _wanted(value: float, bound: float | None, dtype: DType) -> str:
@@ -91,17 +104,16 @@ def _wanted(value: float, bound: float | None, dtype: DType) -> str:
     return f"{value:.9g} ± {bound:.2g}"
 
 
-def _where(name: str, bad: NDArray[np.intp], elements: int, shape: tuple[int, ...]) -> str:
+def _where(place: _Place, bad: NDArray[np.intp], elements: int) -> str:
     """Say how many are wrong and which: the shape of the damage points to the mistake."""
+    of = f"{elements:,} elements" if place.positions is None else f"{elements:,} sampled elements"
     if bad.size == 1:
-        return f"; 1 of {elements:,} elements is wrong"
-    text = f"; {bad.size:,} of {elements:,} elements are wrong"
-    if bad.size < elements:
-        text += f", from {_element(name, int(bad[0]), shape)} to {_element(name, int(bad[-1]), shape)}"
-        if bad[-1] == elements - 1 and bad[-1] - bad[0] == bad.size - 1:
-            text += " (the tail)"
-        elif bad[-1] - bad[0] == bad.size - 1:
-            text += " (all between)"
-        elif np.all(np.diff(bad) == bad[1] - bad[0]):
-            text += f" (every {int(bad[1] - bad[0])}th)"
-    return text
+        return f"; 1 of {of} is wrong"
+    text = f"; {bad.size:,} of {of} are wrong"
+    if bad.size == elements:
+        return text
+    text += f", from {place(int(bad[0]))} to {place(int(bad[-1]))}"
+    if bad[-1] - bad[0] == bad.size - 1:
+        return text + (" (the tail)" if bad[-1] == elements - 1 else " (all between)")
+    step = int(bad[1] - bad[0])
+    return text + (f" (every {step}th)" if np.all(np.diff(bad) == step) and place.positions is None else "")

@@ -1,4 +1,4 @@
-"""A case's data with the right answer: drawn from a seed, kept for a while, and kept on disk where it is dear."""
+"""A case's data with the right answer: drawn from a seed, sampled where the output is big, and kept for a while."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from ...benchmark.contract import Precision
 from ...benchmark.inputs import draw
 from ...benchmark.storage import stored
 from ...benchmark.task import Case, Expected, Task
+from .seeds import derive
 
-_KEPT_BYTES = 256 << 20
+SAMPLED_ELEMENTS = 2**22
+"""Outputs with more elements in all are compared at a sample of positions, where the task can compute one."""
+_KEPT_BYTES = 4 << 30
+"""So much is kept in memory, the least recently used go first."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,14 @@ class Instance:
     expected: dict[str, Expected]
 
     @property
+    def positions(self) -> dict[str, NDArray[np.int64]]:
+        """The elements wanted of each output that is sampled."""
+        return {name: e.positions for name, e in self.expected.items() if e.positions is not None}
+
+    @property
     def nbytes(self) -> int:
         """Size of all arrays, bytes."""
-        answers = [a for e in self.expected.values() for a in (e.value, e.bound) if a is not None]
+        answers = [a for e in self.expected.values() for a in (e.value, e.bound, e.positions) if a is not None]
         return sum(a.nbytes for a in (*self.memory.values(), *answers))
 
 
@@ -35,16 +44,23 @@ _kept: OrderedDict[tuple[str, str, str, int], Instance] = OrderedDict()
 
 
 def instance(task: Task, case: Case, precision: Precision, seed: int) -> Instance:
-    """Return the data and the answer of a case for a seed; the last few are kept in memory."""
+    """Return the data and the answer of a case for a seed; the last few are kept."""
     key = (task.sha256, case.model_dump_json(), precision.value, seed)
     if key in _kept:
         _kept.move_to_end(key)
         return _kept[key]
     arrays = draw(task, case, precision, seed)
     with np.errstate(all="ignore"):
-        expected = task.reference(arrays, case, precision)
+        if task.sample is not None and _elements(task, case) > SAMPLED_ELEMENTS:
+            expected = task.sample(arrays, case, precision, np.random.default_rng(derive(seed, "sample")))
+        else:
+            expected = task.reference(arrays, case, precision)
     made = Instance(stored(arrays, task.contract, precision), expected)
     _kept[key] = made
     while len(_kept) > 1 and sum(i.nbytes for i in _kept.values()) > _KEPT_BYTES:
         _kept.popitem(last=False)
     return made
+
+
+def _elements(task: Task, case: Case) -> int:
+    return sum(a.elements(case.sizes) for a in task.contract.outputs)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...benchmark.contract import Precision
 from ...benchmark.task import Case, CaseSet, Task
 from .check_case import COSTLY, THOROUGH, USUAL, Step
 
-_COSTLY_OPERATIONS = 500_000_000
-"""Above this complexity a case is checked with one data set."""
+_COSTLY_OPERATIONS = 10_000_000
+_COSTLY_BYTES = 32_000_000
+"""Above this complexity or size of all arrays a case is checked with one data set, from the pool of seeds."""
 
 Stage = list[tuple[Case, tuple[Step, ...]]]
 
@@ -25,6 +27,12 @@ def stages(task: Task, cases: Sequence[Case]) -> list[Stage]:
     return [_with_steps(task, stage) for stage in (small, big, hidden) if stage]
 
 
+def costly(task: Task, case: Case) -> bool:
+    """Return True if the data or the reference of a case are dear to make."""
+    array_bytes = sum(task.contract.bytes_of(a, Precision.FP32, case.sizes) for a in task.contract.arrays)
+    return task.complexity(case.sizes) > _COSTLY_OPERATIONS or array_bytes > _COSTLY_BYTES
+
+
 def _with_steps(task: Task, cases: list[Case]) -> Stage:
-    affordable = [c for c in cases if task.complexity(c.sizes) <= _COSTLY_OPERATIONS]
+    affordable = [c for c in cases if not costly(task, c)]
     return [(c, THOROUGH if c is affordable[-1] else USUAL) if c in affordable else (c, COSTLY) for c in cases]

@@ -10,9 +10,9 @@ from ..device.port import Device, DeviceUnavailable, Unsupported
 from ..records import Build, CaseEvidence, Status, Verdict
 from .build_gate import build_verdict
 from .check_case import check_case
-from .seeds import derive, fresh_seed
+from .seeds import derive, fresh_seed, pool_seed
 from .source_gates import source_verdict
-from .stages import stages
+from .stages import costly, stages
 
 _ENOUGH = 6
 """After so many failing cases a stage ends: they say what there is to say."""
@@ -51,11 +51,10 @@ def _run(
     evidence: list[CaseEvidence] = []
     try:
         with device.open(build, task, precision) as runner:
-            seed = fresh_seed() if seed is None else seed
             for stage in stages(task, cases):
                 failures: list[Status] = []
                 for case, steps in stage:
-                    seeds = derive(seed, case.set, case.name, 0), derive(seed, case.set, case.name, 1)
+                    seeds = _seeds(task, case, seed)
                     outcome = check_case(runner, task, precision, case, seeds, steps)
                     evidence.append(outcome.evidence)
                     if outcome.status is not Status.PASS:
@@ -75,6 +74,13 @@ def _run(
     worst = max(e.worst_ratio for e in evidence)
     summary = f"right at {len(evidence)} cases; the largest error is {worst:.2g} of its bound"
     return Verdict(status=Status.PASS, summary=summary, cases=tuple(evidence))
+
+
+def _seeds(task: Task, case: Case, seed: int | None) -> tuple[int, int]:
+    """Return the seeds of a case's two data sets: derived from `seed`, or chosen now, when the library is loaded."""
+    if seed is None:
+        seed = pool_seed() if costly(task, case) else fresh_seed()
+    return derive(seed, case.set, case.name, 0), derive(seed, case.set, case.name, 1)
 
 
 def _failure(status: Status, evidence: list[CaseEvidence]) -> Verdict:

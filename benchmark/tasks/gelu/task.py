@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import erfc
 
-from ... import inputs, rounding
+from ... import inputs, rounding, sampling
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...rounding import UNIT
@@ -31,6 +31,11 @@ def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     return {"out": Expected(value, rounding.bound(value, error, DType.STORAGE.resolve(precision)))}
 
 
+def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
+    chosen = sampling.positions(case.sizes["N"], rng)
+    return {"out": reference({"in": arrays["in"][chosen]}, case, precision)["out"].at(chosen)}
+
+
 TASK = Task(
     name="gelu",
     category="activation",
@@ -48,6 +53,7 @@ TASK = Task(
     ),
     generate=generate,
     reference=reference,
+    sample=sample,
     complexity=lambda s: s["N"],
     min_flops=lambda s: s["N"],
     min_bytes=compulsory_bytes(CONTRACT),

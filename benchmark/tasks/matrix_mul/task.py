@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from ... import inputs, rounding
+from ... import inputs, rounding, sampling
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...task import Arrays, Case, Drawn, Expected, Outputs, Task
@@ -41,6 +41,12 @@ def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     return {"C": Expected(value, rounding.bound(value, error, DType.STORAGE.resolve(precision)))}
 
 
+def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
+    rows = sampling.rows(case.sizes["M"], rng)
+    part = reference({"A": arrays["A"][rows], "B": arrays["B"]}, case, precision)["C"]
+    return {"C": part.at(sampling.whole_rows(rows, case.sizes["N"]))}
+
+
 TASK = Task(
     name="matrix_mul",
     category="dense matrix",
@@ -64,6 +70,7 @@ TASK = Task(
     ),
     generate=generate,
     reference=reference,
+    sample=sample,
     complexity=lambda s: s["M"] * s["N"] * s["K"],
     min_flops=lambda s: s["M"] * s["N"] * (2 * s["K"] - 1),
     min_bytes=compulsory_bytes(CONTRACT),

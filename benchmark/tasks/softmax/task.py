@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from ... import inputs, rounding
+from ... import inputs, rounding, sampling
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...rounding import UNIT
@@ -39,6 +39,12 @@ def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     return {"out": Expected(value, rounding.bound(value, value * relative, storage))}
 
 
+def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
+    rows = sampling.rows(case.sizes["N"], rng)
+    part = reference({"in": arrays["in"][rows]}, case, precision)["out"]
+    return {"out": part.at(sampling.whole_rows(rows, case.sizes["C"]))}
+
+
 TASK = Task(
     name="softmax",
     category="normalization",
@@ -60,6 +66,7 @@ TASK = Task(
     ),
     generate=generate,
     reference=reference,
+    sample=sample,
     complexity=lambda s: s["N"] * s["C"],
     min_flops=lambda s: 3 * s["N"] * s["C"] - s["N"],
     min_bytes=compulsory_bytes(CONTRACT),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ... import inputs, rounding
+from ... import inputs, rounding, sampling
 from ...cases import cases, scalar_of
 from ...contract import Contract, DType, Precision, array_in, array_out, scalar, size
 from ...task import Arrays, Case, Drawn, Expected, Outputs, Task
@@ -39,6 +39,18 @@ def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     return {"u_new": Expected(value, np.where(magnitude > 0, bound, 0.0))}
 
 
+def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
+    nx, ny = case.sizes["nx"], case.sizes["ny"]
+    rows = sampling.rows(nx, rng)
+    # Each row with the row before and after it; the border rows are their own neighbours, and copied below.
+    around = np.clip(rows[:, None] + [-1, 0, 1], 0, nx - 1)
+    part = [reference({"u_old": arrays["u_old"][three]}, case, precision)["u_new"] for three in around]
+    value = np.stack([p.value[1] for p in part])
+    bound = np.stack([np.zeros(ny) if p.bound is None else p.bound[1] for p in part])
+    value[[0, -1]], bound[[0, -1]] = arrays["u_old"][[0, -1]], 0.0
+    return {"u_new": Expected(value, None if case.exact else bound).at(sampling.whole_rows(rows, ny))}
+
+
 def _neighbours(u: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sum of the four neighbours of every inner point."""
     return u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
@@ -65,6 +77,7 @@ TASK = Task(
     ),
     generate=generate,
     reference=reference,
+    sample=sample,
     complexity=lambda s: s["nx"] * s["ny"],
     min_flops=lambda s: 6 * max(s["nx"] - 2, 0) * max(s["ny"] - 2, 0),
     min_bytes=compulsory_bytes(CONTRACT),

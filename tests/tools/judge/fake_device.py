@@ -11,6 +11,7 @@ from cudamaster.benchmark.inputs import draw
 from cudamaster.benchmark.storage import from_storage, numpy_type, to_storage
 from cudamaster.benchmark.task import Case, CaseSet, Task
 from cudamaster.tools.device.port import CallResult, DeviceInfo
+from cudamaster.tools.judge.poison import holds_poison
 from cudamaster.tools.records import Build, Candidate, CaseGain, EstimatedSpeedup
 
 
@@ -65,7 +66,7 @@ class FakeRunner:
         self.case = case
         self.inputs = {name: array.copy() for name, array in arrays.items()}
 
-    def call(self, poison=0xFF):
+    def call(self, poison=0xFF, positions=None):
         memory = {name: array.copy() for name, array in self.inputs.items()}
         for argument in self.task.contract.outputs:
             if argument.role is Role.OUT:
@@ -81,9 +82,12 @@ class FakeRunner:
             for a in self.task.contract.inputs
             if a.role is Role.IN and memory[a.name].tobytes() != self.inputs[a.name].tobytes()
         ]
-        return CallResult(
-            "ok", outputs={a.name: memory[a.name] for a in self.task.contract.outputs}, damage=tuple(changed)
-        )
+        outputs, unwritten = {}, {}
+        for argument in self.task.contract.outputs:
+            name = argument.name
+            unwritten[name] = int(np.count_nonzero(holds_poison(memory[name], poison)))
+            outputs[name] = memory[name].ravel()[positions[name]] if name in (positions or {}) else memory[name]
+        return CallResult("ok", outputs=outputs, unwritten=unwritten, damage=tuple(changed))
 
     def close(self):
         self.closed = True
