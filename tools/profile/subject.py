@@ -22,8 +22,8 @@ from .totals import totals
 
 SECTOR_BYTES: Final = 32
 
-EMPTY_KERNEL_US: Final = 1.0
-"""What Nsight Compute calls the duration of an empty kernel, at least; events see more."""
+EMPTY_KERNEL_US: Final = 1.5
+"""What Nsight Compute calls the duration of an empty kernel, at least; events see a whole empty launch."""
 
 MEMORY_STALLS: Final = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle")
 SHARED_STALLS: Final = ("mio_throttle", "short_scoreboard")
@@ -162,7 +162,7 @@ class Subject:
 
     @cached_property
     def cap(self) -> float:
-        """The most that anything could gain: time ÷ floor, on the clock that the profile's durations come from."""
+        """The most that anything could gain: time ÷ floor."""
         return self._cap(self.floor)
 
     @cached_property
@@ -171,19 +171,14 @@ class Subject:
         return self._cap(floor(self.task, self.precision, self.case, self.gpu, tensor_cores=False))
 
     def _cap(self, bound: Floor) -> float:
-        if self.time_us is None:
-            return math.inf
-        least = max(bound.work_us, EMPTY_KERNEL_US if self.profile.device == "cuda" else bound.launch_us)
-        return max(1.0, self.time_us / least)
+        return math.inf if self.call_us is None else max(1.0, self.call_us / bound.time_us)
 
     @cached_property
     def call_us(self) -> float | None:
         """Time of the call as events would see it: each launch costs at least an empty one."""
         if self.time_us is None:
             return None
-        return sum(
-            max(launch.metrics["duration_us"].value, self.gpu.empty_launch_us) for launch in self.profile.launches
-        )
+        return self.time_us + len(self.profile.launches) * (self.gpu.empty_launch_us - EMPTY_KERNEL_US)
 
     @cached_property
     def min_bytes(self) -> int:

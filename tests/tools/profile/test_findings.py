@@ -65,7 +65,7 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
                 **SLOW,
                 **VECTORIZED,
                 **CALM,
-                "duration_us": 2.0,
+                "duration_us": 3.0,
                 "global_reductions": 1024,
                 "global_reduction_sectors": 1024,
             },
@@ -207,7 +207,7 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"launch": {**SLOW, **VECTORIZED, **CALM}},
     ),
     "near_floor": (
-        {"launch": {**SLOW, "duration_us": 2.9}},
+        {"launch": {**SLOW, "duration_us": 1.7}},
         {"launch": {**SLOW, "duration_us": 29.0}},
     ),
 }

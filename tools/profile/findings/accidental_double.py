@@ -60,7 +60,9 @@ def _fraction(kernel: Kernel, subject: Subject) -> tuple[float, str] | None:
         static = weight / (weight + rest), f"{kernel.sass.double} of {kernel.sass.instructions} instructions are double"
     busy = kernel.get("fp64_pipe_pct")
     if busy is not None:
-        share = max(busy / 100, static[0] if static and busy > 1 else 0.0)
+        # Each trip to double and back is two conversions, which the special-function pipe does.
+        converting = (kernel.get("xu_pipe_pct") or 0.0) if busy > 2 else 0.0
+        share = max(busy / 100, converting / 100, static[0] if static and busy > 2 else 0.0)
         return min(share, 0.98), f"double-precision pipe {busy:.0f} % busy" + (f"; {static[1]}" if static else "")
     if static:
         return static

@@ -18,8 +18,9 @@ _DRAM: Final = 1.4
 class ExcessTraffic(Rule):
     """Traffic is far above the compulsory bytes: data are read again and again instead of being kept on the chip.
 
-    Applies over 1.4 times the compulsory bytes through device memory, or 3 times through the L1. The bound takes the
-    excess away from the fraction of time that memory is busy or waited for.
+    Applies when one launch moves over 1.4 times the compulsory bytes (each input once, each output once) through device
+    memory, or 3 times through the L1. The bound takes the excess away from the fraction of time that memory is busy or
+    waited for; local memory has a finding of its own.
     """
 
     name = "excess_traffic"
@@ -54,7 +55,7 @@ def _dram(kernel: Kernel, subject: Subject) -> tuple[float, str] | None:
     read, busy = kernel.get("dram_read_bytes"), kernel.get("dram_throughput_pct")
     if read is None or busy is None:
         return None
-    moved = read + (kernel.get("dram_write_bytes") or 0.0)
+    moved = (read + (kernel.get("dram_write_bytes") or 0.0)) / len(kernel.launches)
     factor = moved / subject.min_bytes
     if factor < _DRAM:
         return None
@@ -67,10 +68,12 @@ def _cached(kernel: Kernel, subject: Subject) -> tuple[float, str] | None:
     loads, stores = kernel.get("global_load_sectors"), kernel.get("global_store_sectors")
     if loads is None or stores is None:
         return None
-    factor = (loads + stores) * SECTOR_BYTES / subject.min_bytes
+    factor = (loads + stores) / len(kernel.launches) * SECTOR_BYTES / subject.min_bytes
     if factor < _CACHED:
         return None
     waiting, busy = kernel.stall(*MEMORY_STALLS), kernel.get("memory_throughput_pct")
     fractions = [f for f in (waiting, None if busy is None else busy / 100) if f is not None]
-    gain = subject.amdahl(kernel, factor, at_most(max(fractions, default=None)))
+    local = (kernel.get("local_load_sectors") or 0.0) + (kernel.get("local_store_sectors") or 0.0)
+    share = (loads + stores) / (loads + stores + local)
+    gain = subject.amdahl(kernel, factor, share * at_most(max(fractions, default=None)))
     return gain, f"{times(factor)}x the compulsory bytes pass through the L1"

@@ -14,13 +14,19 @@ class NarrowLoads(Rule):
     """Contiguous data are loaded one element per instruction where 16 bytes would do: too few bytes in flight.
 
     Applies to coalesced loads of no more sectors per request than scalar accesses touch, in a kernel that re-reads
-    nothing and does not saturate a pipe. The bound is 16 bytes ÷ the element on the fraction of time that warps wait
-    for memory, at most 100 ÷ the busiest throughput.
+    nothing. The bound is 16 bytes ÷ the element on the fraction of time that warps wait for memory, at most 100 ÷
+    device memory's throughput.
     """
 
     name = "narrow_loads"
     strategies = ("vectorize", "unroll_loads", "restrict_readonly")
-    reads = ("global_load_sectors", "global_load_requests", "global_load_bytes_per_sector", "global_load_bytes")
+    reads = (
+        "global_load_sectors",
+        "global_load_requests",
+        "global_load_bytes_per_sector",
+        "global_load_bytes",
+        "dram_throughput_pct",
+    )
     stalls = ("long_scoreboard",)
 
     def find(self, subject: Subject) -> Iterator[Finding]:
@@ -28,7 +34,8 @@ class NarrowLoads(Rule):
         for kernel in subject.kernels:
             per_request = kernel.ratio("global_load_sectors", "global_load_requests")
             useful, sectors = bytes_per_sector(kernel, "load"), kernel.get("global_load_sectors")
-            if per_request is None or useful is None or sectors is None or kernel.busiest_pct is None:
+            busy = kernel.get("dram_throughput_pct")
+            if per_request is None or useful is None or sectors is None or not busy:
                 continue
             bits = widest_load(kernel)
             if useful < 0.9 * SECTOR_BYTES or per_request > 1.15 * subject.itemsize or (bits or 0) >= 128:
@@ -41,8 +48,8 @@ class NarrowLoads(Rule):
             yield self.finding(
                 f"The loads are coalesced but {width}: 128-bit accesses would move the same bytes with "
                 f"{16 // subject.itemsize} times fewer instructions.",
-                f"{per_request:.1f} sectors per load request, busiest throughput {percent(kernel.busiest_pct / 100)}",
-                min(gain, subject.amdahl(kernel, kernel.headroom())),
+                f"{per_request:.1f} sectors per load request, device memory {percent(busy / 100)} busy",
+                min(gain, subject.amdahl(kernel, 100 / busy)),
                 kernel,
             )
 

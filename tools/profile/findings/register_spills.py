@@ -54,7 +54,7 @@ def _fraction(kernel: Kernel) -> tuple[float, str]:
         local, whole = sum(v or 0.0 for v in counted[:2]), sum(v or 0.0 for v in counted)
         waiting = kernel.stall(*MEMORY_STALLS, "short_scoreboard", "mio_throttle")
         share = local / whole if whole else 0.0
-        return share * at_most(waiting), f"{percent(share)} of all sectors are local memory"
+        return at_most(share) * at_most(waiting), f"{percent(share)} of all sectors are local memory"
     if kernel.sass is not None:
         share = kernel.sass.share(kernel.sass.local_loads + kernel.sass.local_stores)
         return (

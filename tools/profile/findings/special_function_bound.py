@@ -10,6 +10,8 @@ from ..finding import Rule
 from ..subject import Kernel, Subject
 
 _BUSY_PCT: Final = 50.0
+_DOUBLE_PCT: Final = 5.0
+_OTHERS: Final = ("dram_throughput_pct", "fma_pipe_pct", "alu_pipe_pct", "lsu_pipe_pct")
 
 
 class SpecialFunctionBound(Rule):
@@ -36,12 +38,10 @@ class SpecialFunctionBound(Rule):
         """Yield one finding per kernel."""
         for kernel in subject.kernels:
             busy = _load_pct(kernel, subject)
-            others = [
-                kernel.get(n)
-                for n in ("dram_throughput_pct", "fma_pipe_pct", "alu_pipe_pct", "lsu_pipe_pct", "fp64_pipe_pct")
-            ]
-            known = [value for value in others if value is not None]
-            if busy is None or busy < _BUSY_PCT or not known or busy <= max(known):
+            others = [value for name in _OTHERS if (value := kernel.get(name)) is not None]
+            if (kernel.get("fp64_pipe_pct") or 0.0) > _DOUBLE_PCT:
+                continue  # that pipe converts to and from double
+            if busy is None or busy < _BUSY_PCT or not others or busy <= max(others):
                 continue
             line = (
                 kernel.source.line_of(r"\b__?\w*(?:exp|log|sin|cos|tan|pow|rsqrt|sqrt|div)\w*\s*\(")
@@ -50,8 +50,8 @@ class SpecialFunctionBound(Rule):
             )
             yield self.finding(
                 "The special-function units are the busiest part: fewer or cheaper exp, log, sin, tanh and divisions.",
-                f"special-function pipe {busy:.0f} % busy, next busiest part {max(known):.0f} %",
-                subject.amdahl(kernel, busy / max(max(known), 1.0)),
+                f"special-function pipe {busy:.0f} % busy, next busiest part {max(others):.0f} %",
+                subject.amdahl(kernel, busy / max(kernel.get("dram_throughput_pct") or 0.0, 1.0)),
                 kernel,
                 line,
             )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
 from ...records import Finding
 from ..finding import Rule, percent
-from ..subject import STALLS, Kernel, Subject
+from ..subject import STALLS, Kernel, Subject, at_most
 
 _SHARE: Final = 0.35
 _LEAST_GAIN: Final = 1.2
 """A kernel that is nearly at a throughput's peak waits too: for that throughput."""
+_WORK_ITSELF: Final = ("barrier", "membar", "mio_throttle", "short_scoreboard")
+"""Without these waits the instructions that cause them go too, so that a busy pipe is no limit."""
 _HARMLESS: Final = ("not_selected", "wait")
 
 _ADVICE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -37,7 +40,7 @@ _ADVICE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 class StallMix(Rule):
     """One stall reason takes over a third of the warps' time, and no other finding explains it.
 
-    The bound removes that reason, at most 100 ÷ the busiest throughput.
+    The bound removes that reason, at most 100 ÷ the busiest throughput (except where instructions would go with it).
     """
 
     name = "stall_mix"
@@ -54,14 +57,15 @@ class StallMix(Rule):
             reason, share = _largest(kernel)
             if share < _SHARE or (kernel.name, reason) in explained or ("", reason) in explained:
                 continue
-            if kernel.headroom() < _LEAST_GAIN:
+            room = math.inf if reason in _WORK_ITSELF else kernel.headroom()
+            if room < _LEAST_GAIN:
                 continue
             what, strategies = _ADVICE[reason]
             yield self.finding(
                 f"Warps spend {percent(share)} of their time waiting for {what}.",
                 f"stall {reason} {kernel.get(f'stall_{reason}_ratio') or 0.0:.1f} of "
                 f"{kernel.get('warp_latency_per_instruction') or 0.0:.1f} cycles between instructions",
-                min(subject.amdahl(kernel, 1e6, share), subject.amdahl(kernel, kernel.headroom())),
+                min(subject.amdahl(kernel, 1e6, at_most(share)), subject.amdahl(kernel, room)),
                 kernel,
                 strategies=strategies,
             )

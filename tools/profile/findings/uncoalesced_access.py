@@ -52,7 +52,9 @@ class UncoalescedAccess(Rule):
             return None
         others = sum(kernel.get(f"global_{w}_sectors") or 0.0 for w in ("load", "store"))
         waiting = kernel.stall(*MEMORY_STALLS)
-        fraction = at_most(waiting) * sectors / others
+        share = sectors / others
+        # Where most sectors are these, the rest waits behind them.
+        fraction = at_most(waiting) * (1.0 if share > 0.5 else share)
         factor = SECTOR_BYTES / useful
         verb = "reads" if way == "load" else "writes"
         return self.finding(
