@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
+from langchain_core.outputs import ChatGeneration
 
 from .errors import ModelConfigError
-
-if TYPE_CHECKING:
-    from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 
 
 def sqlite_cache(file: Path) -> BaseCache:
@@ -18,8 +18,6 @@ def sqlite_cache(file: Path) -> BaseCache:
     Raises:
         ModelConfigError: the extra `community` is not installed.
     """
-    from langchain_core.outputs import ChatGeneration
-
     try:
         with warnings.catch_warnings():
             # The package says at import that it is being retired; its cache is what is wanted.
@@ -29,16 +27,25 @@ def sqlite_cache(file: Path) -> BaseCache:
         raise ModelConfigError(
             f"--reply-cache sqlite needs langchain-community: pip install 'cudamaster[community]' ({error})"
         ) from None
-
-    class ChatCache(SQLiteCache):  # type: ignore[misc]  # untyped package
-        def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found: RETURN_VAL_TYPE | None = super().lookup(prompt, llm_string)
-            # A row that it fails to read comes back as raw text in a plain Generation.
-            whole = found is not None and all(isinstance(item, ChatGeneration) for item in found)
-            return found if whole else None
-
     file.parent.mkdir(parents=True, exist_ok=True)
-    cache: BaseCache = ChatCache(database_path=str(file))
-    return cache
+    return _WholeReplies(SQLiteCache(database_path=str(file)))
+
+
+class _WholeReplies(BaseCache):
+    """Passes on only what a cache could read back whole, and none of its warnings."""
+
+    def __init__(self, inner: BaseCache) -> None:
+        self._inner = inner
+
+    def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = self._inner.lookup(prompt, llm_string)
+        # A row that can't be read comes back as raw text in a plain Generation.
+        return found if found and all(isinstance(item, ChatGeneration) for item in found) else None
+
+    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        self._inner.update(prompt, llm_string, return_val)
+
+    def clear(self, **kwargs: Any) -> None:
+        self._inner.clear(**kwargs)
