@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from ..port import DeviceUnavailable
 
@@ -33,6 +34,9 @@ class Toolkit:
         return self.root / "include"
 
 
+_USUAL: Final = (Path("/usr/local/cuda"), Path("/opt/cuda"))
+
+
 def _wheel_roots() -> Iterator[Path]:
     for folder in [*site.getsitepackages(), site.getusersitepackages(), *sys.path]:
         yield from sorted(Path(folder).glob("nvidia/cu[0-9]*"), reverse=True)
@@ -45,8 +49,7 @@ def _roots() -> Iterator[Path]:
             yield Path(value)
     if found := shutil.which("nvcc"):
         yield Path(found).resolve().parent.parent
-    yield Path("/usr/local/cuda")
-    yield Path("/opt/cuda")
+    yield from _USUAL
     yield from _wheel_roots()
 
 

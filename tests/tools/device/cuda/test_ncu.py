@@ -1,0 +1,134 @@
+"""The whole way through a profile, with a stand-in for ncu that really starts the host program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cudamaster.benchmark.contract import Precision
+from cudamaster.tools.device.cuda import ncu as module
+from cudamaster.tools.device.cuda.ncu import ncu_command, ncu_version, profile_with_ncu, without_unknown
+from cudamaster.tools.device.port import CallFailed, Unsupported
+from cudamaster.tools.profile.metrics import metrics_of
+from cudamaster.tools.records import Build, Profile
+
+from ..runner.conftest import GOOD, make_arrays, make_case, make_task
+
+TABLE = """"ID","Process Name","Kernel Name","Grid Size","Block Size","gpu__time_duration.sum","dram__bytes_read.sum"
+"","","","","","ns","byte"
+"0","runner","scale(const float *, float *)","(4, 1, 1)","(256, 1, 1)","2500","4096"
+"""
+# Starts what it wraps, as ncu does, then writes its log. $metrics holds the names that it was asked for.
+SCRIPT = """#!/bin/bash
+while [ "${1:0:2}" = -- ]; do
+  case "$1" in --csv) shift;; --log-file) log="$2"; shift 2;; --metrics) metrics="$2"; shift 2;; *) shift 2;; esac
+done
+BODY
+"""
+RUN = '"$@"; cat > "$log" <<END\n==PROF== Connected to process 1\n' + TABLE + "END\n"
+
+
+@pytest.fixture
+def profiled(
+    tmp_path: Path, executable: Path, library: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Profile]:
+    def profile(script: str = RUN, body: str = GOOD) -> Profile:
+        tool = tmp_path / "ncu"
+        tool.write_text(SCRIPT.replace("BODY", script))
+        tool.chmod(0o755)
+        monkeypatch.setattr(module, "find_tool", lambda _: tool)
+        monkeypatch.setattr(module, "_REFUSED", refused)
+        build = Build(ok=True, library=str(library(body)))
+        folder = tmp_path / "profile"
+        folder.mkdir(exist_ok=True)
+        options: dict[str, Any] = {"gpu": "NVIDIA H200", "environment": {}, "folder": folder}
+        return profile_with_ncu(executable, build, make_task(), Precision.FP32, make_case(), make_arrays(), **options)
+
+    refused: dict[str, str] = {}
+    return profile
+
+
+def test_a_profile_comes_in_base_units(profiled: Callable[..., Profile]) -> None:
+    profile = profiled()
+    (launch,) = profile.launches
+    assert (launch.kernel, launch.grid, launch.block) == ("scale", (4, 1, 1), (256, 1, 1))
+    assert launch.metrics["duration_us"].value == 2.5
+    assert (profile.gpu, profile.case) == ("NVIDIA H200", make_case().name)
+
+
+def test_a_metric_that_ncu_does_not_know_is_replaced_or_left_out(profiled: Callable[..., Profile]) -> None:
+    unknown = "smsp__sass_inst_executed_op_shared_ld.sum"
+    refuses = f'if [[ ",$metrics," = *,{unknown},* ]]; then echo "==ERROR== Failed to find metric {unknown}" > "$log"; exit 1; fi\n'
+    assert profiled(refuses + RUN).launches
+
+
+def test_replacing_names() -> None:
+    specs = [s for s in metrics_of("memory", "filter") if s.name in ("shared_load_requests", "l2_hit_rate_pct")]
+    refused: set[str] = set()
+    text = "==ERROR== Failed to find metric smsp__sass_inst_executed_op_shared_ld.sum"
+    names = without_unknown(specs, refused, text)
+    assert set(names) == {"smsp__inst_executed_op_shared_ld.sum", "lts__t_sector_hit_rate.pct"}
+    names = without_unknown(specs, refused, "Failed to find metric smsp__inst_executed_op_shared_ld.sum")
+    assert names == ["lts__t_sector_hit_rate.pct"]
+
+
+def test_no_permission_is_explained_once(profiled: Callable[..., Profile]) -> None:
+    denied = 'echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission" > "$log"; exit 1'
+    with pytest.raises(Unsupported, match="NVreg_RestrictProfilingToAdminUsers=0"):
+        profiled(denied)
+    with pytest.raises(Unsupported, match="NVreg_RestrictProfilingToAdminUsers=0"):
+        profiled(RUN)  # not tried again on that GPU
+
+
+def test_no_kernels_is_an_error_with_causes(profiled: Callable[..., Profile]) -> None:
+    with pytest.raises(Unsupported, match="without a launch"):
+        profiled('"$@"; echo "==WARNING== No kernels were profiled." > "$log"')
+    assert profiled().launches  # such a fault does not last
+
+
+def test_a_tool_that_does_not_start_the_program(profiled: Callable[..., Profile]) -> None:
+    with pytest.raises(Unsupported, match="did not start"):
+        profiled("exit 3")
+
+
+def test_a_candidate_that_fails_under_ncu_is_named(profiled: Callable[..., Profile]) -> None:
+    with pytest.raises(CallFailed, match="launch_error"):
+        profiled(body="{ return 1; }")
+
+
+def test_what_a_candidate_prints_is_not_taken_for_ncus_words(profiled: Callable[..., Profile]) -> None:
+    prints = GOOD.replace("{\n", '{ write(1, "==ERROR== ERR_NVGPUCTRPERM\\\\n", 28);\n', 1)
+    assert profiled(body=prints).launches
+
+
+def test_no_ncu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "find_tool", lambda _: None)
+    with pytest.raises(Unsupported, match="ncu"):
+        profile_with_ncu(
+            tmp_path,
+            Build(ok=True),
+            make_task(),
+            Precision.FP32,
+            make_case(),
+            {},
+            gpu="x",
+            environment={},
+            folder=tmp_path,
+        )
+
+
+def test_clocks_are_left_alone_and_units_are_base() -> None:
+    command = " ".join(ncu_command(Path("ncu"), Path("log"), ["a", "b"]))
+    assert "--clock-control none" in command
+    assert "--print-units base" in command
+    assert "--metrics a,b" in command
+
+
+def test_version(tmp_path: Path) -> None:
+    tool = tmp_path / "ncu"
+    tool.write_text("#!/bin/sh\necho 'Version 2025.3.1.0 (build 36398880) (public-release)'\n")
+    tool.chmod(0o755)
+    assert ncu_version(tool) == "2025.3.1.0"
+    assert ncu_version(tmp_path / "nothing") == ""
