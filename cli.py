@@ -43,6 +43,13 @@ class PrecisionChoice(StrEnum):
     BF16 = "bf16"
 
 
+class CheckpointChoice(StrEnum):
+    """Where the state is kept."""
+
+    SQLITE = "sqlite"
+    POSTGRES = "postgres"
+
+
 class ViewChoice(StrEnum):
     """How much of a profile is shown."""
 
@@ -95,6 +102,10 @@ def optimize(
     max_tokens: MaxTokens = None,
     max_calls: MaxCalls = None,
     max_wall: MaxWall = None,
+    checkpoints: Annotated[
+        CheckpointChoice,
+        typer.Option(help="Where the run's state is kept; postgres: the server of CUDAMASTER_POSTGRES."),
+    ] = CheckpointChoice.SQLITE,
     wait_device: Annotated[
         bool, typer.Option("--wait-device", help="Start without the device; the run waits for it.")
     ] = False,
@@ -114,6 +125,7 @@ def optimize(
                 preset=preset,
                 run_id=run_id,
                 home=home,
+                checkpoints=checkpoints.value,
                 wait_for_device=wait_device,
                 on_step=on_step,
                 control=control,

@@ -14,6 +14,7 @@ from ..nodes.context import PRESETS, Options
 from ..tools.device.select import get_device
 from ..tools.result.summary import Summary
 from . import run
+from .checkpoints import Kind
 from .errors import RunError
 
 
@@ -26,6 +27,7 @@ def optimize(
     preset: str | None = None,
     run_id: str = "",
     home: Path | str | None = None,
+    checkpoints: Kind = "sqlite",
     wait_for_device: bool = False,
     on_step: run.OnStep | None = None,
     control: RunControl | None = None,
@@ -41,6 +43,7 @@ def optimize(
         preset: `paper` for the loop as the paper describes it; `options` go before it.
         run_id: a name for the run; empty: one is made.
         home: the folder for runs and artifacts; None: `$CUDAMASTER_HOME` or `.cudamaster`.
+        checkpoints: `sqlite`: a file in the run's folder; `postgres`: the server that `$CUDAMASTER_POSTGRES` names.
         wait_for_device: start although the device is not on this machine; the run then waits for it.
         on_step: called at every start and end of a node.
         control: ask it to drain, and the run stops between two steps, to be resumed.
@@ -70,6 +73,7 @@ def optimize(
         home=Path(home) if home is not None else None,
         source=text,
         source_name=Path(source).name if source is not None else "",
+        checkpoints=checkpoints,
         wait_for_device=wait_for_device,
         on_step=on_step,
         control=control,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from ..tools.records import Build, Status
-from .context import Context
+from .context import Context, context_for
 from .hold import held_up
 from .judgement import after_failure
 from .state import NodeName, State, Version, Word
@@ -14,7 +14,7 @@ from .versions import build_version
 
 def build(state: State, runtime: Runtime[Context]) -> State:
     """Compile; an error of the source goes to the debugger, one of an option or the architecture to the compiler."""
-    context = runtime.context
+    context = context_for(runtime)
     candidate = Version.model_validate(state["candidate"])
     answer = build_version(candidate, state, context)
     if update := held_up("build", answer, state, context):

@@ -17,6 +17,7 @@ from ..tools.store import Store
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.tools import BaseTool
+    from langgraph.runtime import Runtime
 
     from ..models.budget import Budget
     from ..models.journal import Journal
@@ -81,7 +82,8 @@ class Context(Options):
 
     home: str = ""
     """Empty: `default_home()`."""
-    run_id: str = "default"
+    run_id: str = ""
+    """Empty: the thread's id, as it is under a server that makes its own threads."""
 
     @property
     def folder(self) -> Path:
@@ -143,3 +145,12 @@ class Context(Options):
         from ..models.factory import chat_model
 
         return chat_model(self.models.get(agent, self.model), base_url=self.base_url)
+
+
+def context_for(runtime: Runtime[Context]) -> Context:
+    """Return the context that a node runs in; a server may have given none, or one without the run's name."""
+    context = runtime.context or Context()
+    if context.run_id:
+        return context
+    thread = runtime.execution_info.thread_id if runtime.execution_info else None
+    return context.model_copy(update={"run_id": thread or "unnamed"})

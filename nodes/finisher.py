@@ -18,7 +18,7 @@ from ..tools.result.build_files import build_script, cmake_file
 from ..tools.result.bundle import write_bundle
 from ..tools.result.summary import BestKernel, Summary, figures
 from ..tools.result.verification import verification_text
-from .context import Context
+from .context import Context, context_for
 from .hold import INFRA_ERROR, held_up
 from .report import report_text
 from .run import certain_gain
@@ -41,7 +41,7 @@ class _Winner(NamedTuple):
 
 def finisher(state: State, runtime: Runtime[Context]) -> State:
     """End the run. One that stopped on its budget then waits: with a bigger one it goes on where it stopped."""
-    context = runtime.context
+    context = context_for(runtime)
     if state.get("result") and state["status"] == "stopped_budget":
         interrupt({"kind": "budget", "reason": state["stop"]})
         return {"status": "", "stop": "", "result": {}, "route": state["resume_at"]}

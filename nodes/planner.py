@@ -6,13 +6,13 @@ from langgraph.runtime import Runtime
 
 from ..models.parse import parse_plan
 from .ask_agent import ask_agent
-from .context import Context
+from .context import Context, context_for
 from .state import State
 
 
 def planner(state: State, runtime: Runtime[Context]) -> State:
     """Ask the Planner for the strategy of this round."""
-    plan, update = ask_agent("planner", state, runtime.context, parse_plan)
+    plan, update = ask_agent("planner", state, context_for(runtime), parse_plan)
     if plan is None:
         return update
     return {**update, "plan": plan.model_dump(mode="json"), "route": "coder"}

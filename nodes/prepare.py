@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
 from ..tools.device.port import DeviceUnavailable
-from .context import Context
+from .context import Context, context_for
 from .hold import held_up, wait_for_device
 from .state import SCHEMA_VERSION, State, Version
 from .versions import build_version, judge_version, profile_version
@@ -15,7 +15,7 @@ from .versions import build_version, judge_version, profile_version
 
 def prepare(state: State, runtime: Runtime[Context]) -> State:
     """Make the baseline: it is the best at first. One that does not build or is wrong ends the run."""
-    context = runtime.context
+    context = context_for(runtime)
     try:
         hardware = context.open_device().info()
     except DeviceUnavailable as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from .context import Context
+from .context import Context, context_for
 from .hold import held_up
 from .state import State, Version
 from .versions import build_version, profile_version
@@ -12,7 +12,7 @@ from .versions import build_version, profile_version
 
 def profiler(state: State, runtime: Runtime[Context]) -> State:
     """Profile and diagnose the new best; where there are no counters it stays without."""
-    context = runtime.context
+    context = context_for(runtime)
     candidate = Version.model_validate(state["candidate"])
     built = build_version(candidate, state, context)
     if update := held_up("profiler", built, state, context):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from .context import Context
+from .context import Context, context_for
 from .state import State, Version, Word
 from .versions import attempt_record
 
 
 def recorder(state: State, runtime: Runtime[Context]) -> State:
     """Write the round's last attempt into the history, keep a new best, and go on while rounds are left."""
-    context = runtime.context
+    context = context_for(runtime)
     candidate = Version.model_validate(state["candidate"]) if state.get("candidate") else None
     word = Word.model_validate(state["word"])
     update: State = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from .context import Context
+from .context import Context, context_for
 from .hold import held_up
 from .judgement import after_failure
 from .state import State, Version, Word
@@ -15,7 +15,7 @@ from .versions import build_version, judge_version
 
 def run(state: State, runtime: Runtime[Context]) -> State:
     """Check and time the candidate; a new best goes to the profiler, a failure to the debugger."""
-    context = runtime.context
+    context = context_for(runtime)
     candidate = Version.model_validate(state["candidate"])
     built = build_version(candidate, state, context)
     baseline = build_version(Version.model_validate(state["baseline"]), state, context)
