@@ -1,1 +1,1 @@
-"""Whole-benchmark runs: suites, ablations, reports."""
+"""Whole-benchmark runs: a suite of units under one configuration, its results and its scores."""

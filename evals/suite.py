@@ -1,0 +1,116 @@
+"""A suite: many units under one configuration, with one result file for each unit that has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from ..benchmark.task import Unit
+from ..graph.errors import RunError
+from ..graph.manifest import check_run_id, make_folder, now, write_json
+from ..nodes.context import Options, default_home
+from ..tools.records import Record
+from ..tools.result.summary import RunStatus, Summary
+
+ENDED: Final = frozenset({"improved", "no_gain", "failed", "stopped_budget"})
+"""Statuses of a unit that is done; the others wait for something and are tried again."""
+
+
+class Suite(Record):
+    """What was ordered: `suites/<id>/suite.json`."""
+
+    schema_version: int = 1
+    id: str
+    units: tuple[Unit, ...]
+    options: Options
+    created: str
+    """UTC, ISO 8601."""
+
+
+class UnitResult(Record):
+    """How a unit ended: `suites/<id>/units/<unit>.json`. A crash is a result too, and counts as a failure."""
+
+    schema_version: int = 1
+    unit: Unit
+    run: str
+    status: RunStatus
+    summary: Summary | None = None
+    """None: the run died without one; `error` says how."""
+    error: str = ""
+    seconds: float = 0.0
+    """Wall time of the process that ended it."""
+
+    @property
+    def gain(self) -> float | None:
+        """Speedup (measured, or estimated on the cpu device); 1.0 if nothing won; None for a failure."""
+        if self.summary is None or self.status == "failed":
+            return None
+        return self.summary.gain.value if self.summary.gain and self.summary.best else 1.0
+
+
+def suite_folder(suite_id: str, home: Path | None = None) -> Path:
+    """Return the folder of a suite."""
+    return (home or default_home()) / "suites" / check_run_id(suite_id)
+
+
+def open_suite(suite_id: str, units: Sequence[Unit], options: Options, home: Path | None = None) -> Suite:
+    """Return the suite of this id, made if it is new.
+
+    Raises:
+        RunError: it exists with other units or options (results of two configurations must not mix), or can't be read.
+    """
+    if len(suite_id) > 24:
+        raise RunError(f"suite id {suite_id!r}: at most 24 characters, since runs are named by suite and unit")
+    folder = suite_folder(suite_id, home)
+    if (folder / "suite.json").exists():
+        suite = read_suite(suite_id, home)
+        if set(suite.units) != set(units) or suite.options != options:
+            raise RunError(
+                f"suite {suite_id!r} exists with other units or options: give those that it began with, "
+                "or another --suite"
+            )
+        return suite
+    make_folder(folder / "units")
+    suite = Suite(id=suite_id, units=tuple(units), options=options, created=now())
+    write_json(folder / "suite.json", suite)
+    return suite
+
+
+def read_suite(suite_id: str, home: Path | None = None) -> Suite:
+    """Read a suite.
+
+    Raises:
+        RunError: there is none, or it can't be read.
+    """
+    path = suite_folder(suite_id, home) / "suite.json"
+    try:
+        return Suite.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise RunError(f"no suite {suite_id!r} in {home or default_home()}") from None
+    except (OSError, ValidationError) as error:
+        raise RunError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def run_id_of(suite: Suite, unit: Unit) -> str:
+    """Return the id of the run that a suite does a unit in."""
+    return check_run_id(f"{suite.id}.{unit.name.lower()}")
+
+
+def write_result(suite: Suite, result: UnitResult, home: Path | None = None) -> None:
+    """Keep how a unit ended."""
+    write_json(suite_folder(suite.id, home) / "units" / f"{result.unit.name}.json", result)
+
+
+def read_results(suite: Suite, home: Path | None = None) -> dict[Unit, UnitResult]:
+    """Return the results there are. A damaged file counts as none: the unit is done again."""
+    found = {}
+    for unit in suite.units:
+        path = suite_folder(suite.id, home) / "units" / f"{unit.name}.json"
+        try:
+            found[unit] = UnitResult.model_validate_json(path.read_bytes())
+        except (FileNotFoundError, ValidationError):
+            continue
+    return found
