@@ -60,7 +60,8 @@ def test_a_profile_comes_in_base_units(profiled: Callable[..., Profile]) -> None
 
 def test_a_metric_that_ncu_does_not_know_is_replaced_or_left_out(profiled: Callable[..., Profile]) -> None:
     unknown = "smsp__sass_inst_executed_op_shared_ld.sum"
-    refuses = f'if [[ ",$metrics," = *,{unknown},* ]]; then echo "==ERROR== Failed to find metric {unknown}" > "$log"; exit 1; fi\n'
+    complains = f'echo "==ERROR== Failed to find metric {unknown}" > "$log"; exit 1'
+    refuses = f'if [[ ",$metrics," = *,{unknown},* ]]; then {complains}; fi\n'
     assert profiled(refuses + RUN).launches
 
 

@@ -156,12 +156,13 @@ def test_a_candidate_exports_its_entries_alone(tmp_path: Path) -> None:
     ("source", "spec", "failure"),
     [
         (SOURCE.replace("s[3];", "s[3]"), BuildSpec(), "source"),
-        (
-            SOURCE.replace("fill<<<", "nowhere(); fill<<<").replace("namespace", "void nowhere();\nnamespace"),
+        pytest.param(
+            "void nowhere();\n" + SOURCE.replace("fill<<<", "nowhere(); fill<<<"),
             BuildSpec(),
             "source",
+            marks=pytest.mark.slow,
         ),
-        (SOURCE.replace("cudaError_t f(", "cudaError_t g("), BuildSpec(), "source"),
+        pytest.param(SOURCE.replace("cudaError_t f(", "cudaError_t g("), BuildSpec(), "source", marks=pytest.mark.slow),
         (SOURCE, BuildSpec(arch="sm_999"), "arch"),
         (SOURCE.replace("s[3];", 's[3]; asm volatile("wgmma.fence.sync.aligned;");'), BuildSpec(), "arch"),
     ],

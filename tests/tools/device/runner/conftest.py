@@ -57,8 +57,9 @@ def make_arrays(n: int = 7) -> dict[str, np.ndarray]:
 
 
 @pytest.fixture(scope="session")
-def builds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("builds")
+def builds(pytestconfig: pytest.Config) -> Path:
+    """Builds are kept by content, so that test processes and later runs share them."""
+    return pytestconfig.cache.mkdir("cudamaster-builds")  # type: ignore[union-attr]
 
 
 @pytest.fixture(scope="session")
