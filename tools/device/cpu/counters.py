@@ -1,0 +1,242 @@
+"""What the runtime counted during one call, scaled from the traced blocks to all, with source lines."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from ...records import Record
+
+Space = Literal["global", "shared", "local"]
+_SPACES: tuple[Space, ...] = ("global", "shared", "local")
+
+
+class SiteCounters(Record):
+    """One source position in one launch and one memory space, over all blocks (scaled where only some were traced)."""
+
+    line: int
+    space: Space
+    bytes: int
+    """Of one thread's access."""
+    write: bool
+    atomic: bool
+    accesses: float
+    """Of single threads."""
+    requests: float
+    """Of warps."""
+    sectors: float = 0.0
+    cache_lines: float = 0.0
+    """128-byte lines, summed over the requests."""
+    wavefronts: float = 0.0
+    fresh_sectors: float = 0.0
+    """Sectors that their block touched for the first time: what an L1 that loses nothing would fetch."""
+    threads_per_request: float = 0.0
+
+
+class LaunchCounters(Record):
+    """One kernel launch."""
+
+    kernel: str
+    line: int
+    """Of the launch."""
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    blocks: int
+    threads: int
+    dynamic_bytes: int
+    static_bytes: int
+    cooperative: bool
+    barriers: int
+    grid_barriers: int
+    warp_ops: int
+    atomics: int
+    shared_atomics: int
+    atomic_addresses: int
+    same_address_atomics: int
+    shared_same_address_atomics: int
+    traced: bool
+    sampled_blocks: int = 0
+    idle_threads: float = 0.0
+    redundant_threads: float = 0.0
+    repeated_stores: float = 0.0
+    stores: float = 0.0
+    read_bytes: float = 0.0
+    """Distinct bytes of global memory read, in whole sectors."""
+    write_bytes: float = 0.0
+    loads_per_thread: int = 0
+    """Most global loads that one thread executed."""
+    local_bytes: float = 0.0
+    sites: tuple[SiteCounters, ...] = ()
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads of each block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    def total(self, field: str, space: Space, *, write: bool | None = None, atomic: bool | None = False) -> float:
+        """Sum a field of the sites in a memory space; `None` takes both kinds."""
+        wanted = (
+            getattr(site, field)
+            for site in self.sites
+            if site.space == space and write in (None, site.write) and atomic in (None, site.atomic)
+        )
+        return float(sum(wanted))
+
+
+class RuntimeFinding(Record):
+    """Something undefined or forbidden that the runtime saw."""
+
+    kind: str
+    kernel: str
+    text: str
+    line: int
+    line2: int
+    count: int
+
+    @property
+    def sentence(self) -> str:
+        """One sentence with kernel and lines."""
+        lines = [str(n) for n in dict.fromkeys((self.line, self.line2)) if n]
+        place = f"line {lines[0]}" if len(lines) == 1 else f"lines {' and '.join(lines)}" if lines else "unknown line"
+        times = f" [{self.count} times]" if self.count > 1 else ""
+        return f"{self.kind}: kernel {self.kernel}, {place}: {self.text}{times}"
+
+
+class Counters(Record):
+    """One call of the entry function."""
+
+    launches: tuple[LaunchCounters, ...]
+    findings: tuple[RuntimeFinding, ...]
+    allocations: int = 0
+    copies: int = 0
+    synchronizations: int = 0
+
+
+def read_counters(raw: Mapping[str, Any], library: Path | None) -> Counters:
+    """Turn the runtime's JSON into records. `library` is the instrumented one whose addresses are to become lines."""
+    offsets = {site["pc"] for launch in raw["launches"] for site in launch.get("sites", ())}
+    offsets |= {offset for f in raw["findings"] for offset in (f["pc"], f["pc2"])}
+    lines = source_lines(library, offsets - {0}) if library else {}
+    findings: dict[tuple[str, str, int, int], RuntimeFinding] = {}
+    for f in raw["findings"]:
+        line, line2 = f["line"] or lines.get(f["pc"], 0), f["line2"] or lines.get(f["pc2"], 0)
+        key = (f["kind"], f["kernel"], line, line2)
+        count = f["count"] + (findings[key].count if key in findings else 0)
+        text = findings[key].text if key in findings else f["text"]
+        findings[key] = RuntimeFinding(
+            kind=f["kind"], kernel=f["kernel"], text=text, line=line, line2=line2, count=count
+        )
+    launches = [_launch(launch, lines) for launch in raw["launches"]]
+    return Counters(
+        launches=tuple(_fill_untraced(launches)), findings=tuple(findings.values()), allocations=raw["allocations"],
+        copies=raw["copies"], synchronizations=raw["synchronizations"],
+    )  # fmt: skip
+
+
+def source_lines(library: Path, offsets: Iterable[int]) -> dict[int, int]:
+    """Return the candidate's source line of each address (an offset in the library), through inlined calls.
+
+    Addresses without debugging information, or a machine without addr2line, give no entry.
+    """
+    wanted = sorted(offsets)
+    if not wanted:
+        return {}
+    text = "".join(f"{offset:#x}\n" for offset in wanted)
+    try:
+        done = subprocess.run(
+            ["addr2line", "-a", "-i", "-e", str(library)], input=text, capture_output=True, text=True, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    found: dict[int, int] = {}
+    offset = 0
+    for row in done.stdout.splitlines():
+        if row.startswith("0x"):
+            offset = int(row, 16)
+        elif offset not in found and "candidate.cu:" in row:
+            number = row.rsplit("candidate.cu:", 1)[1].split()[0]
+            if number.isdigit() and number != "0":
+                found[offset] = int(number)
+    return found
+
+
+def _launch(raw: Mapping[str, Any], lines: Mapping[int, int]) -> LaunchCounters:
+    scale = raw["blocks"] / raw["sampled_blocks"] if raw.get("sampled_blocks") else 1.0
+    sites: dict[tuple[Any, ...], dict[str, float]] = {}
+    for site in raw.get("sites", ()):
+        line = site["line"] or lines.get(site["pc"], 0)
+        for index, space in enumerate(_SPACES):
+            if not site["accesses"][index]:
+                continue
+            # Accesses beyond the tracer's room are counted, but formed no request.
+            formed = scale * site["accesses"][index] / site["lanes"][index] if site["lanes"][index] else 0.0
+            if site["pc"] == 0 and site["atomic"]:
+                key: tuple[Any, ...] = (line, space, site["bytes"], True, True)
+            else:
+                key = (line, space, site["bytes"], bool(site["write"]), False)
+            sums = sites.setdefault(
+                key,
+                dict.fromkeys(("accesses", "requests", "sectors", "cache_lines", "wavefronts", "fresh_sectors"), 0.0),
+            )
+            sums["accesses"] += site["accesses"][index] * scale
+            sums["requests"] += site["requests"][index] * formed
+            sums["sectors"] += site["sectors"][index] * formed
+            sums["cache_lines"] += site["lines"][index] * formed
+            if space == "shared":
+                sums["wavefronts"] += site["wavefronts"] * formed
+            if space == "global":
+                sums["fresh_sectors"] += site["fresh_sectors"] * formed
+    arrays = raw.get("arrays_bytes", 0)
+    scaled = {
+        name: raw.get(name, 0) * scale
+        for name in ("idle_threads", "redundant_threads", "repeated_stores", "stores", "local_bytes")
+    }
+    return LaunchCounters(
+        **{name: raw[name] for name in (
+            "kernel", "line", "grid", "block", "blocks", "threads", "dynamic_bytes", "static_bytes", "cooperative",
+            "barriers", "grid_barriers", "warp_ops", "atomics", "shared_atomics", "atomic_addresses",
+            "same_address_atomics", "shared_same_address_atomics", "traced",
+        )},
+        sampled_blocks=raw.get("sampled_blocks", 0),
+        **scaled,
+        # Blocks may read the same bytes: no more than the arrays hold.
+        read_bytes=min(raw.get("unique_read_bytes", 0) * scale, max(arrays, raw.get("unique_read_bytes", 0))),
+        write_bytes=min(raw.get("unique_write_bytes", 0) * scale, max(arrays, raw.get("unique_write_bytes", 0))),
+        loads_per_thread=raw.get("longest_chain", 0),
+        sites=tuple(
+            SiteCounters(
+                line=line, space=space, bytes=size, write=write, atomic=atomic, **sums,
+                threads_per_request=sums["accesses"] / sums["requests"] if sums["requests"] else 0.0,
+            )
+            for (line, space, size, write, atomic), sums in sorted(sites.items())
+        ),
+    )  # fmt: skip
+
+
+def _fill_untraced(launches: list[LaunchCounters]) -> list[LaunchCounters]:
+    """Give launches after the traced ones of their kernel and shape what the last of those did."""
+    known: dict[tuple[Any, ...], LaunchCounters] = {}
+    filled = []
+    for launch in launches:
+        key = (launch.kernel, launch.grid, launch.block)
+        if launch.traced:
+            known[key] = launch
+        elif key in known:
+            traced = known[key]
+            names = (
+                "idle_threads",
+                "redundant_threads",
+                "repeated_stores",
+                "stores",
+                "read_bytes",
+                "write_bytes",
+                "loads_per_thread",
+                "local_bytes",
+                "sites",
+                "sampled_blocks",
+            )
+            launch = launch.model_copy(update={name: getattr(traced, name) for name in names})
+        filled.append(launch)
+    return filled

@@ -1,0 +1,4 @@
+// Everything is in cooperative_groups.h.
+#pragma once
+
+#include "../cooperative_groups.h"

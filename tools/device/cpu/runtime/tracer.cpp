@@ -1,0 +1,555 @@
+// What the instrumented build of a candidate reports: every load and store of its device code, through the callbacks
+// that `-fsanitize=thread` inserts. The sanitizer's own runtime is not linked; these are ours.
+//
+// The k-th execution of one source position by each lane of a warp forms one request, as lanes in lockstep would make it.
+#include <link.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "runtime.h"
+
+namespace cpusim {
+
+namespace {
+
+bool instrumented = false;  // the candidate is a trace build
+uintptr_t image_begin = 0, image_end = 0;  // its data: constant memory and __device__ arrays
+
+constexpr uintptr_t frame_bytes = 64 * 1024;
+constexpr uint64_t accesses_per_block = 4u << 20;
+constexpr unsigned traced_launches_per_kernel = 8;
+
+unsigned long environment(const char* name, unsigned long otherwise) {
+    const char* text = getenv(name);
+    return text && *text ? strtoul(text, nullptr, 10) : otherwise;
+}
+
+// --- per allocation ---------------------------------------------------------------------------------------------------
+
+struct Word {  // 2 bytes of global memory: the last store
+    uint32_t launch, block, thread;
+};
+struct Sector {  // 32 bytes of global memory: the last launch that read or wrote it, the last traced block that touched it
+    uint32_t read_launch, write_launch, block;
+};
+
+template <class T>
+struct Lazy {  // zero pages that appear when touched
+    T* data = nullptr;
+    size_t count = 0;
+    explicit Lazy(size_t n) : count(n) {
+        void* map = mmap(nullptr, n * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        data = map == MAP_FAILED ? nullptr : static_cast<T*>(map);
+    }
+    ~Lazy() {
+        if (data) munmap(data, count * sizeof(T));
+    }
+    Lazy(const Lazy&) = delete;
+    Lazy& operator=(const Lazy&) = delete;
+};
+
+struct Shadow {
+    uintptr_t begin, end;  // of the allocation, exact
+    Lazy<Word> words;
+    Lazy<Sector> sectors;
+    uint32_t touched_launch = 0;
+    Shadow(uintptr_t b, uintptr_t e) : begin(b), end(e), words((e - b) / 2 + 2), sectors((e - (b & ~uintptr_t(31))) / 32 + 2) {}
+    Word& word(uintptr_t a) { return words.data[(a - begin) / 2]; }
+    Sector& sector(uintptr_t a) { return sectors.data[(a - (begin & ~uintptr_t(31))) / 32]; }
+};
+std::vector<std::unique_ptr<Shadow>> shadows;  // sorted by begin
+Shadow* last_shadow = nullptr;
+
+Shadow* shadow_of(uintptr_t address) {
+    if (last_shadow && last_shadow->begin <= address && address < last_shadow->end) return last_shadow;
+    const Allocation* a = find_allocation(address);
+    if (!a) return nullptr;
+    auto it = std::lower_bound(shadows.begin(), shadows.end(), a->begin, [](const auto& s, uintptr_t v) { return s->begin < v; });
+    if (it == shadows.end() || (*it)->begin != a->begin || (*it)->end != a->end) {
+        // Freed memory may come back at the same place with another size.
+        shadows.erase(std::remove_if(shadows.begin(), shadows.end(), [&](const auto& s) { return s->begin < a->end && a->begin < s->end; }), shadows.end());
+        it = std::lower_bound(shadows.begin(), shadows.end(), a->begin, [](const auto& s, uintptr_t v) { return s->begin < v; });
+        it = shadows.insert(it, std::make_unique<Shadow>(a->begin, a->end));
+    }
+    last_shadow = it->get();
+    return last_shadow;
+}
+
+// --- per source position ----------------------------------------------------------------------------------------------
+
+struct SiteTrace {
+    Site totals{};
+    std::vector<uint32_t> executions;                // per thread of the block
+    std::vector<std::vector<uintptr_t>> requests;    // per warp: [request * 32 + lane], 0 where a lane is absent
+    bool used = false;
+};
+std::vector<std::unique_ptr<SiteTrace>> sites;
+std::unordered_map<uint64_t, unsigned> site_index;
+struct CacheEntry { uint64_t key; unsigned site; };
+CacheEntry site_cache[1024];
+
+unsigned site_of(uintptr_t pc, int line, int bytes, bool write, bool atomic) {
+    uint64_t key = pc ? uint64_t(pc) * 2 + write : (uint64_t(1) << 63 | uint64_t(unsigned(line)) << 8 | unsigned(bytes));
+    CacheEntry& hit = site_cache[(key * 0x9E3779B97F4A7C15ull) >> 54];
+    if (hit.key == key) return hit.site;
+    auto found = site_index.find(key);
+    unsigned index;
+    if (found == site_index.end()) {
+        index = unsigned(sites.size());
+        sites.push_back(std::make_unique<SiteTrace>());
+        Site& s = sites.back()->totals;
+        s.pc = pc;
+        s.line = line;
+        s.bytes = bytes;
+        s.write = write;
+        s.atomic = atomic;
+        site_index.emplace(key, index);
+    } else {
+        index = found->second;
+    }
+    hit = {key, index};
+    return index;
+}
+
+// --- per traced block -------------------------------------------------------------------------------------------------
+
+struct Byte {  // of shared memory
+    uint32_t written_block, write_time, write_warp_time, read_time, read_warp_time;
+    uint16_t writer, write_site, reader, read_site, first_reader;
+    bool atomic_write;
+};
+
+struct BlockTrace {
+    uint64_t linear = 0;
+    uint32_t serial = 0;
+    std::vector<Byte> shared;
+    std::vector<uint32_t> warp_time;
+    std::vector<uint32_t> stores, repeats, loads;  // global ones, per thread
+};
+
+BlockTrace* now = nullptr;  // the running block, if it is traced
+std::map<uint64_t, std::unique_ptr<BlockTrace>> traced_blocks;  // a cooperative launch has several at once
+std::unique_ptr<BlockTrace> spare;
+uint32_t barrier_time = 1, block_serial = 0;
+bool launch_traced = false;
+uint64_t sample_count = 0;
+uint64_t block_accesses = 0;
+std::map<std::string, unsigned> traced_launches;
+
+// A second write to the same place in one interval is a race only if it changes the value: known after it is done.
+struct Pending {
+    bool active = false, between_blocks = false;
+    uintptr_t address = 0;
+    int bytes = 0;
+    uint16_t first_site = 0, second_site = 0, first_thread = 0, second_thread = 0;
+    uint32_t first_block = 0;
+    unsigned char value[16];
+} pending;
+
+std::string thread_name(unsigned t) {
+    const dim3& b = cpusim_state.block_dim;
+    return "(" + std::to_string(t % b.x) + "," + std::to_string(t / b.x % b.y) + "," + std::to_string(t / b.x / b.y) + ")";
+}
+
+void report_sites(const char* kind, const std::string& text, unsigned first, unsigned second) {
+    const Site &a = sites[first]->totals, &b = sites[second]->totals;
+    report(kind, text, a.line, b.line, a.pc, b.pc);
+}
+
+void race(const char* what, unsigned first_thread, unsigned first_site, unsigned second_thread, unsigned second_site, uintptr_t address) {
+    bool same_warp = first_thread >> 5 == second_thread >> 5;
+    std::string text = std::string(what) + " of shared memory byte " + std::to_string(address - uintptr_t(shared_arena)) + " by threads " + thread_name(first_thread) + " and " +
+                       thread_name(second_thread) + (same_warp ? " of one warp, without __syncwarp() between: undefined since Volta, whatever the warp does together" : ", without __syncthreads() between");
+    report_sites(same_warp ? "warp_race" : "shared_race", text, first_site, second_site);
+}
+
+void settle_pending() {
+    if (!pending.active) return;
+    pending.active = false;
+    if (memcmp(reinterpret_cast<void*>(pending.address), pending.value, size_t(pending.bytes)) == 0) return;
+    if (pending.between_blocks)
+        report_sites("global_race", "two blocks write different values to the same place in global memory", pending.first_site, pending.second_site);
+    else
+        race("two writes", pending.first_thread, pending.first_site, pending.second_thread, pending.second_site, pending.address);
+}
+
+bool ordered(const BlockTrace& b, unsigned thread, uint32_t time, uint32_t warp_time, unsigned other) {
+    if (time != barrier_time || thread == other) return true;
+    return thread >> 5 == other >> 5 && warp_time != b.warp_time[other >> 5];
+}
+
+void shared_access(BlockTrace& b, uintptr_t address, int bytes, bool write, bool atomic, unsigned site) {
+    size_t offset = address - uintptr_t(shared_arena);
+    if (b.shared.size() < offset + size_t(bytes)) b.shared.resize(std::min(shared_arena_bytes, (offset + size_t(bytes)) * 2 + 1024));
+    unsigned t = cpusim_state.current;
+    uint32_t warp_time = b.warp_time[t >> 5];
+    bool said = false;
+    for (int i = 0; i < bytes; ++i) {
+        Byte& s = b.shared[offset + size_t(i)];
+        bool written = s.written_block == b.serial;
+        if ((!write || atomic) && !written && !said) {
+            said = true;
+            report_sites("uninitialised_shared", "reads shared memory that no thread of the block has written (byte " + std::to_string(offset + size_t(i)) + ")", site, site);
+        }
+        if (written && !(atomic && s.atomic_write) && !ordered(b, s.writer, s.write_time, s.write_warp_time, t) && !said) {
+            said = true;
+            if (write && !atomic && !s.atomic_write && bytes <= 16) {
+                settle_pending();
+                pending.active = true;
+                pending.between_blocks = false;
+                pending.address = address;
+                pending.bytes = bytes;
+                pending.first_site = s.write_site;
+                pending.second_site = uint16_t(site);
+                pending.first_thread = s.writer;
+                pending.second_thread = uint16_t(t);
+                memcpy(pending.value, reinterpret_cast<void*>(address), size_t(bytes));
+            } else {
+                race(write ? "two writes" : "a write and a read", s.writer, s.write_site, t, site, address);
+            }
+        }
+        if (write) {
+            if (written && s.read_time == barrier_time && !said) {
+                unsigned reader = s.reader != t ? s.reader : s.first_reader;
+                if (!ordered(b, reader, s.read_time, s.read_warp_time, t)) {
+                    said = true;
+                    race("a read and a write", reader, s.read_site, t, site, address);
+                }
+            }
+            s.written_block = b.serial;
+            s.write_time = barrier_time;
+            s.write_warp_time = warp_time;
+            s.writer = uint16_t(t);
+            s.write_site = uint16_t(site);
+            s.atomic_write = atomic;
+        } else {
+            if (s.read_time != barrier_time) s.first_reader = uint16_t(t);
+            s.read_time = barrier_time;
+            s.read_warp_time = warp_time;
+            s.reader = uint16_t(t);
+            s.read_site = uint16_t(site);
+        }
+    }
+}
+
+void global_access(BlockTrace& b, uintptr_t address, int bytes, bool write, bool atomic, unsigned site) {
+    Shadow* shadow = shadow_of(address);
+    unsigned t = cpusim_state.current;
+    LaunchRecord* launch = current_launch();
+    if (shadow == nullptr) {
+        const Allocation* near = near_allocation(address);
+        if (near || address < 65536) {
+            report_sites("out_of_bounds", std::string(write ? "writes " : "reads ") + std::to_string(bytes) + " bytes at " + describe_address(address, bytes), site, site);
+        } else if (!(image_begin <= address && address < image_end)) {
+            report_sites("host_memory", std::string(write ? "writes " : "reads ") + "host memory from a kernel", site, site);
+        }
+        return;
+    }
+    uintptr_t begin = shadow->begin, end = shadow->end;
+    if (declared_array(address, &begin, &end) ? address + size_t(bytes) > end : address + size_t(bytes) > end) {
+        report_sites("out_of_bounds", std::string(write ? "writes " : "reads ") + std::to_string(bytes) + " bytes, the last " + std::to_string(address + size_t(bytes) - end) + " past the end of a buffer of " + std::to_string(end - begin) + " bytes", site, site);
+        return;
+    }
+    if (!shadow->words.data || !shadow->sectors.data) return;
+    if (shadow->touched_launch != cpusim_state.launch) {
+        shadow->touched_launch = cpusim_state.launch;
+        launch->arrays_bytes += shadow->end - shadow->begin;
+    }
+    if (write) {
+        ++b.stores[t];
+        ++launch->stores;
+    } else {
+        ++b.loads[t];
+    }
+    bool repeated = write && !atomic && bytes >= 2;
+    bool could_synchronize = launch->atomics != 0 || launch->cooperative;
+    for (uintptr_t a = address; a < address + size_t(bytes); a += 2) {
+        Word& w = shadow->word(a);
+        bool here = w.launch == cpusim_state.launch;
+        if (write) {
+            bool other = here && (w.block != uint32_t(b.linear) || w.thread != t);
+            if (!other) repeated = false;
+            if (here && !atomic && !could_synchronize && w.block != uint32_t(b.linear) && !pending.active && bytes >= 2 && bytes <= 16) {
+                pending.active = true;
+                pending.between_blocks = true;
+                pending.address = address;
+                pending.bytes = bytes;
+                pending.first_site = pending.second_site = uint16_t(site);
+                memcpy(pending.value, reinterpret_cast<void*>(address), size_t(bytes));
+            }
+            w = Word{cpusim_state.launch, uint32_t(b.linear), t};
+        } else if (here && !could_synchronize && w.block != uint32_t(b.linear) && bytes >= 2) {
+            report_sites("global_race", "reads global memory that another block of the same launch writes, with nothing to order them", site, site);
+        }
+    }
+    if (repeated) {
+        ++launch->repeated_stores;
+        ++b.repeats[t];
+    }
+    for (uintptr_t a = address & ~uintptr_t(31); a < address + size_t(bytes); a += 32) {
+        Sector& s = shadow->sector(a < shadow->begin ? shadow->begin : a);
+        if (write && s.write_launch != cpusim_state.launch) {
+            s.write_launch = cpusim_state.launch;
+            launch->unique_write_bytes += 32;
+        }
+        if ((!write || atomic) && s.read_launch != cpusim_state.launch) {
+            s.read_launch = cpusim_state.launch;
+            launch->unique_read_bytes += 32;
+        }
+    }
+}
+
+// 0 global, 1 shared, 2 local
+int space_of(uintptr_t address) {
+    if (address - uintptr_t(shared_arena) < shared_arena_bytes) return 1;
+    return stacks_begin <= address && address < stacks_end ? 2 : 0;
+}
+
+void access(uintptr_t address, int bytes, bool write, bool atomic, uintptr_t pc, int line) {
+    if (address - uintptr_t(&cpusim_state) < sizeof(cpusim_state)) return;
+    // The launch's arguments lie in the launching function's frame, where a GPU has them in constant memory.
+    if (address - (launch_frame - frame_bytes) < 2 * frame_bytes) return;
+    settle_pending();
+    BlockTrace& b = *now;
+    unsigned index = site_of(pc, line, bytes, write, atomic);
+    SiteTrace& site = *sites[index];
+    unsigned t = cpusim_state.current;
+    int space = space_of(address);
+    if (space == 2) {
+        ++site.totals.accesses[2];
+        site.used = true;
+        current_launch()->local_bytes += uint64_t(bytes);
+        return;
+    }
+    if (space == 0 && image_begin <= address && address < image_end && !find_allocation(address)) return;  // constant memory
+    if (space == 1) shared_access(b, address, bytes, write, atomic, index);
+    else global_access(b, address, bytes, write, atomic, index);
+    ++site.totals.accesses[space];
+    site.used = true;
+    if (site.executions.size() < cpusim_state.now.count) {
+        site.executions.resize(cpusim_state.now.count);
+        site.requests.resize((cpusim_state.now.count + 31) / 32);
+    }
+    if (++block_accesses > accesses_per_block || cpusim_state.launch == 0) {
+        ++current_launch()->truncated;
+        return;
+    }
+    uint32_t k = site.executions[t]++;
+    std::vector<uintptr_t>& list = site.requests[t >> 5];
+    size_t place = size_t(k) * 32 + (t & 31);
+    if (list.size() <= place) list.resize(std::max(size_t(k + 1) * 32, list.size() * 2));
+    list[place] = address;
+}
+
+// --- requests of a finished block -------------------------------------------------------------------------------------
+
+unsigned distinct(uintptr_t* values, unsigned count) {
+    std::sort(values, values + count);
+    return unsigned(std::unique(values, values + count) - values);
+}
+
+void count_request(Site& s, const uintptr_t* lanes, uint32_t block) {
+    uintptr_t chunks[32 * 4];
+    unsigned active = 0, n = 0;
+    int space = -1;
+    for (unsigned l = 0; l < 32; ++l) {
+        if (!lanes[l]) continue;
+        ++active;
+        if (space < 0) space = space_of(lanes[l]);
+    }
+    if (!active) return;
+    ++s.requests[space];
+    s.lanes[space] += active;
+    unsigned bytes = unsigned(s.bytes);
+    if (space == 1) {
+        // A wavefront serves each bank once; lanes on the same 4-byte word share it.
+        for (unsigned l = 0; l < 32; ++l) {
+            if (!lanes[l]) continue;
+            for (uintptr_t w = lanes[l] >> 2; w <= (lanes[l] + bytes - 1) >> 2 && n < 128; ++w) chunks[n++] = w;
+        }
+        n = distinct(chunks, n);
+        unsigned per_bank[32] = {}, most = 0;
+        for (unsigned i = 0; i < n; ++i) most = std::max(most, ++per_bank[chunks[i] & 31]);
+        s.wavefronts += most;
+        return;
+    }
+    for (unsigned l = 0; l < 32; ++l) {
+        if (!lanes[l]) continue;
+        for (uintptr_t w = lanes[l] >> 5; w <= (lanes[l] + bytes - 1) >> 5 && n < 128; ++w) chunks[n++] = w;
+    }
+    n = distinct(chunks, n);
+    s.sectors[space] += n;
+    s.request_bytes += uint64_t(active) * bytes;
+    for (unsigned i = 0; i < n; ++i) {
+        Shadow* shadow = shadow_of(std::max(chunks[i] << 5, uintptr_t(1)));
+        if (!shadow) shadow = shadow_of((chunks[i] << 5) + 31);
+        if (!shadow || !shadow->sectors.data) continue;
+        Sector& sector = shadow->sector(std::max(chunks[i] << 5, shadow->begin));
+        if (sector.block != block) {
+            sector.block = block;
+            ++s.fresh_sectors;
+        }
+    }
+    for (unsigned i = 0; i < n; ++i) chunks[i] >>= 2;
+    s.lines[space] += unsigned(std::unique(chunks, chunks + n) - chunks);
+}
+
+void finish(BlockTrace& b) {
+    LaunchRecord* launch = current_launch();
+    for (auto& site : sites) {
+        if (!site->used) continue;
+        for (auto& list : site->requests) {
+            for (size_t k = 0; k + 32 <= list.size(); k += 32) count_request(site->totals, &list[k], b.serial);
+            list.clear();
+        }
+        std::fill(site->executions.begin(), site->executions.end(), 0u);
+    }
+    for (size_t t = 0; t < b.stores.size(); ++t) {
+        if (b.stores[t] + b.loads[t] == 0) ++launch->idle_threads;
+        else if (b.stores[t] && b.repeats[t] == b.stores[t]) ++launch->redundant_threads;
+        launch->chain = std::max<uint64_t>(launch->chain, b.loads[t]);
+    }
+    ++launch->sampled_blocks;
+}
+
+bool sampled(uint64_t linear, uint64_t blocks) {
+    if (blocks <= sample_count) return true;
+    // Evenly spread, the first and the last among them.
+    uint64_t k = (linear * (sample_count - 1) + blocks - 2) / (blocks - 1);
+    return k < sample_count && k * (blocks - 1) / (sample_count - 1) == linear;
+}
+
+int find_image(dl_phdr_info* info, size_t, void* wanted) {
+    uintptr_t low = ~uintptr_t(0), high = 0;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
+        uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        low = std::min(low, begin);
+        high = std::max(high, begin + info->dlpi_phdr[i].p_memsz);
+    }
+    uintptr_t pc = *static_cast<uintptr_t*>(wanted);
+    if (pc < low || pc >= high) return 0;
+    image_begin = low;
+    image_end = high;
+    return 1;
+}
+
+}  // namespace
+
+void trace_launch_begin() {
+    LaunchRecord* launch = current_launch();
+    launch_traced = instrumented && ++traced_launches[launch->kernel + "/" + std::to_string(launch->blocks) + "/" + std::to_string(launch->threads)] <= traced_launches_per_kernel;
+    launch->traced = launch_traced;
+    now = nullptr;
+    if (!launch_traced) return;
+    static const unsigned long wanted = environment("CPUSIM_SAMPLE_BLOCKS", 64);
+    sample_count = std::max(2ul, wanted);
+    for (auto& site : sites) {
+        Site& s = site->totals;
+        s = Site{s.pc, s.line, s.bytes, s.write, s.atomic, {}, {}, {}, {}, {}, 0, 0, 0};
+        site->used = false;
+        site->executions.clear();
+        site->requests.clear();
+    }
+}
+
+void trace_launch_end() {
+    now = nullptr;
+    if (!launch_traced) return;
+    settle_pending();
+    for (auto& entry : traced_blocks) finish(*entry.second);
+    traced_blocks.clear();
+    LaunchRecord* launch = current_launch();
+    for (auto& site : sites)
+        if (site->used) launch->sites.push_back(site->totals);
+    launch_traced = false;
+}
+
+void trace_enter_block(uint64_t linear) {
+    now = nullptr;
+    if (!launch_traced) return;
+    LaunchRecord* launch = current_launch();
+    if (!sampled(linear, launch->blocks)) return;
+    auto& slot = traced_blocks[linear];
+    if (!slot) {
+        slot = spare ? std::move(spare) : std::make_unique<BlockTrace>();
+        slot->linear = linear;
+        slot->serial = ++block_serial;
+        slot->warp_time.assign(max_threads / 32, 0);
+        slot->stores.assign(cpusim_state.now.count, 0);
+        slot->repeats.assign(cpusim_state.now.count, 0);
+        slot->loads.assign(cpusim_state.now.count, 0);
+        ++barrier_time;
+        block_accesses = 0;
+    }
+    now = slot.get();
+}
+
+void trace_finish_block(uint64_t linear) {
+    now = nullptr;
+    if (!launch_traced) return;
+    auto it = traced_blocks.find(linear);
+    if (it == traced_blocks.end()) return;
+    settle_pending();
+    finish(*it->second);
+    spare = std::move(it->second);
+    traced_blocks.erase(it);
+}
+
+void trace_barrier() {
+    if (!now) return;
+    settle_pending();
+    ++barrier_time;
+}
+void trace_grid_barrier() {
+    settle_pending();
+    ++barrier_time;
+}
+void trace_warp_sync(unsigned warp, unsigned) {
+    if (!now) return;
+    settle_pending();
+    ++now->warp_time[warp];
+}
+void trace_atomic(uintptr_t address, int bytes, int line) {
+    if (now) access(address, bytes, true, true, 0, line);
+}
+
+}  // namespace cpusim
+
+using namespace cpusim;
+
+#define CPUSIM_PC reinterpret_cast<uintptr_t>(__builtin_return_address(0)) - 1
+#define CPUSIM_CALLBACK(N) \
+    void __tsan_read##N(void* p) { if (now) access(uintptr_t(p), N, false, false, CPUSIM_PC, 0); } \
+    void __tsan_write##N(void* p) { if (now) access(uintptr_t(p), N, true, false, CPUSIM_PC, 0); } \
+    void __tsan_unaligned_read##N(void* p) { if (now) access(uintptr_t(p), N, false, false, CPUSIM_PC, 0); } \
+    void __tsan_unaligned_write##N(void* p) { if (now) access(uintptr_t(p), N, true, false, CPUSIM_PC, 0); } \
+    void __tsan_volatile_read##N(void* p) { if (now) access(uintptr_t(p), N, false, false, CPUSIM_PC, 0); } \
+    void __tsan_volatile_write##N(void* p) { if (now) access(uintptr_t(p), N, true, false, CPUSIM_PC, 0); } \
+    void __tsan_unaligned_volatile_read##N(void* p) { if (now) access(uintptr_t(p), N, false, false, CPUSIM_PC, 0); } \
+    void __tsan_unaligned_volatile_write##N(void* p) { if (now) access(uintptr_t(p), N, true, false, CPUSIM_PC, 0); }
+
+extern "C" {
+void __tsan_init() {
+    uintptr_t pc = CPUSIM_PC;
+    instrumented = true;
+    dl_iterate_phdr(find_image, &pc);
+}
+CPUSIM_CALLBACK(1)
+CPUSIM_CALLBACK(2)
+CPUSIM_CALLBACK(4)
+CPUSIM_CALLBACK(8)
+CPUSIM_CALLBACK(16)
+void __tsan_read_range(void* p, size_t bytes) {
+    for (size_t i = 0; now && i < bytes; i += 16) access(uintptr_t(p) + i, int(std::min<size_t>(16, bytes - i)), false, false, CPUSIM_PC, 0);
+}
+void __tsan_write_range(void* p, size_t bytes) {
+    for (size_t i = 0; now && i < bytes; i += 16) access(uintptr_t(p) + i, int(std::min<size_t>(16, bytes - i)), true, false, CPUSIM_PC, 0);
+}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+}
