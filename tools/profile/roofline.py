@@ -57,7 +57,9 @@ def floor(task: Task, precision: Precision, case: Case, gpu: GpuModel, *, tensor
 
     `tensor_cores=False` gives the floor of kernels that don't use them, which is higher where the task could.
     """
-    written = sum(task.contract.bytes_of(a, precision, case.sizes) for a in task.contract.outputs)
+    written = sum(
+        task.contract.bytes_of(a, precision, case.sizes) for a in task.contract.outputs if a.name not in case.null
+    )
     through = max(0, task.min_bytes(case.sizes, precision) - min(written, gpu.l2_bytes))
     return Floor(
         compute_us=task.min_flops(case.sizes) / (best_tflops(task, precision, gpu, tensor_cores=tensor_cores) * 1e6),

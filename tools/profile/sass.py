@@ -58,8 +58,8 @@ def parse_sass(text: str) -> dict[str, SassMix]:
     starts = list(_FUNCTION.finditer(text))
     if not starts:
         starts = list(re.finditer(r"^\.text\.(\S+):", text, re.MULTILINE))
-    ends = [match.start() for match in starts[1:]] + [len(text)]
-    return {m[1]: _mix(m[1], text[m.end() : end]) for m, end in zip(starts, ends, strict=True)}
+    ends = [*(match.start() for match in starts[1:]), len(text)]
+    return {match[1]: _mix(match[1], text[match.end() : end]) for match, end in zip(starts, ends, strict=False)}
 
 
 def disassembler() -> str | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 _KERNEL: Final = re.compile(
@@ -41,7 +43,8 @@ def blank_comments(source: str) -> str:
     return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', spaces, source, flags=re.DOTALL)
 
 
-def kernels(source: str) -> dict[str, KernelSource]:
+@lru_cache(maxsize=32)
+def kernels(source: str) -> Mapping[str, KernelSource]:
     """Return the kernels defined in a source by name (declarations are left out)."""
     text = blank_comments(source)
     found = {}
