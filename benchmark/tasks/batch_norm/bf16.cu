@@ -20,8 +20,9 @@ __global__ void statistics_kernel(float* mean, float* variance, const __nv_bfloa
     variance[c] = squares / (float)N;
 }
 
-__global__ void normalize_kernel(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* gamma, const __nv_bfloat16* beta, const float* mean,
-                                 const float* variance, float eps, int N, int C) {
+__global__ void normalize_kernel(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* gamma,
+                                 const __nv_bfloat16* beta, const float* mean, const float* variance, float eps,
+                                 int N, int C) {
     const long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (c >= C) return;
     for (int n = 0; n < N; ++n) {
@@ -35,7 +36,8 @@ extern "C" size_t batch_norm_workspace_bytes(int N, int C) {
     return 2 * (size_t)C * sizeof(float);
 }
 
-extern "C" cudaError_t batch_norm(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* gamma, const __nv_bfloat16* beta, float eps, int N, int C,
+extern "C" cudaError_t batch_norm(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* gamma,
+                                  const __nv_bfloat16* beta, float eps, int N, int C,
                                   void* workspace, size_t workspace_bytes, cudaStream_t stream) {
     float* mean = (float*)workspace;
     float* variance = mean + C;

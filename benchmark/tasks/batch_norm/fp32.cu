@@ -19,8 +19,8 @@ __global__ void statistics_kernel(float* mean, float* variance, const float* in,
     variance[c] = squares / (float)N;
 }
 
-__global__ void normalize_kernel(float* out, const float* in, const float* gamma, const float* beta, const float* mean,
-                                 const float* variance, float eps, int N, int C) {
+__global__ void normalize_kernel(float* out, const float* in, const float* gamma, const float* beta,
+                                 const float* mean, const float* variance, float eps, int N, int C) {
     const long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (c >= C) return;
     for (int n = 0; n < N; ++n) {
@@ -34,7 +34,8 @@ extern "C" size_t batch_norm_workspace_bytes(int N, int C) {
     return 2 * (size_t)C * sizeof(float);
 }
 
-extern "C" cudaError_t batch_norm(float* out, const float* in, const float* gamma, const float* beta, float eps, int N, int C,
+extern "C" cudaError_t batch_norm(float* out, const float* in, const float* gamma, const float* beta, float eps,
+                                  int N, int C,
                                   void* workspace, size_t workspace_bytes, cudaStream_t stream) {
     float* mean = (float*)workspace;
     float* variance = mean + C;

@@ -6,7 +6,7 @@
 __global__ void sum_kernel(float* sum, const __nv_bfloat16* in, int N) {
     const __nv_bfloat16* x = in + (size_t)blockIdx.x * N;
     float partial = 0.0f;
-    for (int i = threadIdx.x; i < N; i += blockDim.x) {
+    for (long long i = threadIdx.x; i < N; i += blockDim.x) {
         partial += __bfloat162float(x[i]);
     }
     atomicAdd(&sum[blockIdx.x], partial);
@@ -16,19 +16,20 @@ __global__ void squares_kernel(float* squares, const float* sum, const __nv_bflo
     const __nv_bfloat16* x = in + (size_t)blockIdx.x * N;
     const float mean = sum[blockIdx.x] / (float)N;
     float partial = 0.0f;
-    for (int i = threadIdx.x; i < N; i += blockDim.x) {
+    for (long long i = threadIdx.x; i < N; i += blockDim.x) {
         const float deviation = __bfloat162float(x[i]) - mean;
         partial += deviation * deviation;
     }
     atomicAdd(&squares[blockIdx.x], partial);
 }
 
-__global__ void normalize_kernel(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* weight, const __nv_bfloat16* bias, const float* sum,
-                                 const float* squares, float eps, int N) {
+__global__ void normalize_kernel(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* weight,
+                                 const __nv_bfloat16* bias, const float* sum, const float* squares, float eps,
+                                 int N) {
     const size_t row = (size_t)blockIdx.x * N;
     const float mean = sum[blockIdx.x] / (float)N;
     const float variance = squares[blockIdx.x] / (float)N;
-    for (int i = threadIdx.x; i < N; i += blockDim.x) {
+    for (long long i = threadIdx.x; i < N; i += blockDim.x) {
         const float normalized = (__bfloat162float(in[row + i]) - mean) / sqrtf(variance + eps);
         out[row + i] = __float2bfloat16(normalized * __bfloat162float(weight[i]) + __bfloat162float(bias[i]));
     }
@@ -38,7 +39,8 @@ extern "C" size_t layer_norm_workspace_bytes(int rows, int N) {
     return 2 * (size_t)rows * sizeof(float);
 }
 
-extern "C" cudaError_t layer_norm(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* weight, const __nv_bfloat16* bias, float eps, int rows, int N,
+extern "C" cudaError_t layer_norm(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* weight,
+                                  const __nv_bfloat16* bias, float eps, int rows, int N,
                                   void* workspace, size_t workspace_bytes, cudaStream_t stream) {
     float* sum = (float*)workspace;
     float* squares = sum + rows;

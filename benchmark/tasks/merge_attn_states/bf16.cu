@@ -1,10 +1,12 @@
-// Merging of two partial attentions, naive: a block per token and head, whose first thread computes the weights.
+// Merging of two partial attentions, naive: a block per token and head, whose first thread
+// computes the weights.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 #include <math.h>
 
-__global__ void merge_attn_states_kernel(__nv_bfloat16* V_out, __nv_bfloat16* LSE_out, const __nv_bfloat16* V_a, const __nv_bfloat16* lse_a, const __nv_bfloat16* V_b, const __nv_bfloat16* lse_b,
-                                         int num_tokens, int num_heads, int head_size) {
+__global__ void merge_attn_states_kernel(__nv_bfloat16* V_out, __nv_bfloat16* LSE_out, const __nv_bfloat16* V_a,
+                                         const __nv_bfloat16* lse_a, const __nv_bfloat16* V_b,
+                                         const __nv_bfloat16* lse_b, int num_tokens, int num_heads, int head_size) {
     __shared__ float weight_a, weight_b;
     const int token = blockIdx.x / num_heads;
     const int head = blockIdx.x % num_heads;
@@ -24,8 +26,10 @@ __global__ void merge_attn_states_kernel(__nv_bfloat16* V_out, __nv_bfloat16* LS
     }
     __syncthreads();
     const size_t first = (size_t)blockIdx.x * head_size;
-    for (int d = threadIdx.x; d < head_size; d += blockDim.x) {
-        V_out[first + d] = __float2bfloat16(weight_a * __bfloat162float(V_a[first + d]) + weight_b * __bfloat162float(V_b[first + d]));
+    for (long long d = threadIdx.x; d < head_size; d += blockDim.x) {
+        const float a = __bfloat162float(V_a[first + d]);
+        const float b = __bfloat162float(V_b[first + d]);
+        V_out[first + d] = __float2bfloat16(weight_a * a + weight_b * b);
     }
 }
 
@@ -33,11 +37,13 @@ extern "C" size_t merge_attn_states_workspace_bytes(int num_tokens, int num_head
     return 0;
 }
 
-extern "C" cudaError_t merge_attn_states(__nv_bfloat16* V_out, __nv_bfloat16* LSE_out, const __nv_bfloat16* V_a, const __nv_bfloat16* lse_a, const __nv_bfloat16* V_b, const __nv_bfloat16* lse_b,
-                                         int num_tokens, int num_heads, int head_size,
+extern "C" cudaError_t merge_attn_states(__nv_bfloat16* V_out, __nv_bfloat16* LSE_out, const __nv_bfloat16* V_a,
+                                         const __nv_bfloat16* lse_a, const __nv_bfloat16* V_b,
+                                         const __nv_bfloat16* lse_b, int num_tokens, int num_heads, int head_size,
                                          void* workspace, size_t workspace_bytes, cudaStream_t stream) {
     const int threads = head_size < 1024 ? head_size : 1024;
-    merge_attn_states_kernel<<<num_tokens * num_heads, threads, 0, stream>>>(V_out, LSE_out, V_a, lse_a, V_b, lse_b,
-                                                                             num_tokens, num_heads, head_size);
+    merge_attn_states_kernel<<<(unsigned)num_tokens * num_heads, threads, 0, stream>>>(V_out, LSE_out, V_a, lse_a,
+                                                                                       V_b, lse_b, num_tokens,
+                                                                                       num_heads, head_size);
     return cudaGetLastError();
 }

@@ -1,4 +1,5 @@
-// Mean squared error, naive: each thread adds its share to the result with an atomic, then one thread divides.
+// Mean squared error, naive: each thread adds its share to the result with an atomic, then one
+// thread divides.
 #include <cuda_runtime.h>
 
 __global__ void sum_kernel(float* loss, const float* X, const float* Y, int N) {

@@ -6,15 +6,16 @@
 __global__ void squares_kernel(float* squares, const __nv_bfloat16* in, int N) {
     const __nv_bfloat16* x = in + (size_t)blockIdx.x * N;
     float partial = 0.0f;
-    for (int i = threadIdx.x; i < N; i += blockDim.x) {
+    for (long long i = threadIdx.x; i < N; i += blockDim.x) {
         partial += __bfloat162float(x[i]) * __bfloat162float(x[i]);
     }
     atomicAdd(&squares[blockIdx.x], partial);
 }
 
-__global__ void normalize_kernel(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* weight, const __nv_bfloat16* bias, const float* squares, float eps, int N) {
+__global__ void normalize_kernel(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* weight,
+                                 const __nv_bfloat16* bias, const float* squares, float eps, int N) {
     const size_t row = (size_t)blockIdx.x * N;
-    for (int i = threadIdx.x; i < N; i += blockDim.x) {
+    for (long long i = threadIdx.x; i < N; i += blockDim.x) {
         const float normalized = __bfloat162float(in[row + i]) / sqrtf(squares[blockIdx.x] / (float)N + eps);
         out[row + i] = __float2bfloat16(normalized * __bfloat162float(weight[i]) + __bfloat162float(bias[i]));
     }
@@ -24,7 +25,8 @@ extern "C" size_t rms_norm_workspace_bytes(int rows, int N) {
     return (size_t)rows * sizeof(float);
 }
 
-extern "C" cudaError_t rms_norm(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* weight, const __nv_bfloat16* bias, float eps, int rows, int N,
+extern "C" cudaError_t rms_norm(__nv_bfloat16* out, const __nv_bfloat16* in, const __nv_bfloat16* weight,
+                                const __nv_bfloat16* bias, float eps, int rows, int N,
                                 void* workspace, size_t workspace_bytes, cudaStream_t stream) {
     float* squares = (float*)workspace;
     cudaError_t error = cudaMemsetAsync(squares, 0, (size_t)rows * sizeof(float), stream);

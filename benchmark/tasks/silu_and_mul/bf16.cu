@@ -4,12 +4,12 @@
 #include <math.h>
 
 __global__ void silu_and_mul_kernel(const __nv_bfloat16* in, __nv_bfloat16* out, int B, int D) {
-    for (int b = blockIdx.x; b < B; b += gridDim.x) {
-        const __nv_bfloat16* x = in + 2 * (size_t)b * D;
+    for (long long b = blockIdx.x; b < B; b += gridDim.x) {
+        const __nv_bfloat16* x = in + 2 * b * D;
         const __nv_bfloat16* g = x + D;
-        for (int d = threadIdx.x; d < D; d += blockDim.x) {
+        for (long long d = threadIdx.x; d < D; d += blockDim.x) {
             const float value = __bfloat162float(x[d]);
-            out[(size_t)b * D + d] = __float2bfloat16(value / (1.0f + expf(-value)) * __bfloat162float(g[d]));
+            out[b * D + d] = __float2bfloat16(value / (1.0f + expf(-value)) * __bfloat162float(g[d]));
         }
     }
 }

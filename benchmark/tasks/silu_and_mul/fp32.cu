@@ -3,12 +3,12 @@
 #include <math.h>
 
 __global__ void silu_and_mul_kernel(const float* in, float* out, int B, int D) {
-    for (int b = blockIdx.x; b < B; b += gridDim.x) {
-        const float* x = in + 2 * (size_t)b * D;
+    for (long long b = blockIdx.x; b < B; b += gridDim.x) {
+        const float* x = in + 2 * b * D;
         const float* g = x + D;
-        for (int d = threadIdx.x; d < D; d += blockDim.x) {
+        for (long long d = threadIdx.x; d < D; d += blockDim.x) {
             const float value = x[d];
-            out[(size_t)b * D + d] = value / (1.0f + expf(-value)) * g[d];
+            out[b * D + d] = value / (1.0f + expf(-value)) * g[d];
         }
     }
 }

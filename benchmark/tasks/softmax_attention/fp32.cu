@@ -1,8 +1,10 @@
-// Attention, naive: one kernel for all scores, one for their softmax with a thread per row, one for the weighted sums.
+// Attention, naive: one kernel for all scores, one for their softmax with a thread per row,
+// one for the weighted sums.
 #include <cuda_runtime.h>
 #include <math.h>
 
-__global__ void scores_kernel(float* scores, const float* Q, const float* K, long long count, int q_len, int kv_len, int dim_qk) {
+__global__ void scores_kernel(float* scores, const float* Q, const float* K, long long count, int q_len, int kv_len,
+                              int dim_qk) {
     const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i >= count) return;
     const long long row = i / kv_len;
@@ -32,7 +34,8 @@ __global__ void softmax_kernel(float* scores, long long rows, int kv_len) {
     }
 }
 
-__global__ void values_kernel(float* Y, const float* weights, const float* V, long long count, int q_len, int kv_len, int dim_v) {
+__global__ void values_kernel(float* Y, const float* weights, const float* V, long long count, int q_len,
+                              int kv_len, int dim_v) {
     const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i >= count) return;
     const long long row = i / dim_v;
@@ -53,8 +56,8 @@ extern "C" size_t softmax_attention_workspace_bytes(int batch, int q_len, int kv
     return (size_t)batch * q_len * kv_len * sizeof(float);
 }
 
-extern "C" cudaError_t softmax_attention(float* Y, const float* Q, const float* K, const float* V, int batch, int q_len, int kv_len,
-                                         int dim_qk, int dim_v,
+extern "C" cudaError_t softmax_attention(float* Y, const float* Q, const float* K, const float* V, int batch,
+                                         int q_len, int kv_len, int dim_qk, int dim_v,
                                          void* workspace, size_t workspace_bytes, cudaStream_t stream) {
     float* scores = (float*)workspace;
     const long long rows = (long long)batch * q_len;

@@ -2,8 +2,9 @@
 #include <cuda_runtime.h>
 #include <math.h>
 
-__global__ void triangle_attention_kernel(const float* query, const float* key, const float* value, const float* attention_mask,
-                                          float* output, long long count, int heads, int seq, int head_dim) {
+__global__ void triangle_attention_kernel(const float* query, const float* key, const float* value,
+                                          const float* attention_mask, float* output, long long count, int heads,
+                                          int seq, int head_dim) {
     const long long index = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (index >= count) return;
     const int d = (int)(index % head_dim);
@@ -24,7 +25,8 @@ __global__ void triangle_attention_kernel(const float* query, const float* key, 
     float result = 0.0f;
     for (int j = 0; j <= i; ++j) {
         if (mask[j] <= 0.5f) {
-            result += expf(q * k[(long long)j * head_dim] - largest) / sum * v[(long long)j * head_dim];
+            const float weight = expf(q * k[(long long)j * head_dim] - largest) / sum;
+            result += weight * v[(long long)j * head_dim];
         }
     }
     output[index] = result;
@@ -34,13 +36,14 @@ extern "C" size_t triangle_attention_workspace_bytes(int batch, int heads, int s
     return 0;
 }
 
-extern "C" cudaError_t triangle_attention(const float* query, const float* key, const float* value, const float* attention_mask,
-                                          float* output, int batch, int heads, int seq, int head_dim,
+extern "C" cudaError_t triangle_attention(const float* query, const float* key, const float* value,
+                                          const float* attention_mask, float* output, int batch, int heads, int seq,
+                                          int head_dim,
                                           void* workspace, size_t workspace_bytes, cudaStream_t stream) {
     const int threads = 256;
     const long long count = (long long)batch * heads * seq * head_dim;
     const unsigned blocks = (unsigned)((count + threads - 1) / threads);
-    triangle_attention_kernel<<<blocks, threads, 0, stream>>>(query, key, value, attention_mask, output, count, heads, seq,
-                                                              head_dim);
+    triangle_attention_kernel<<<blocks, threads, 0, stream>>>(query, key, value, attention_mask, output, count,
+                                                              heads, seq, head_dim);
     return cudaGetLastError();
 }
