@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from ..prompts.brief import AgentName
+from ..prompts.contract import read_prototype
 from ..prompts.sections import ANSWER_FORMAT, CONTRACT, read_code, read_sections
 from ..tools.records import Record
 from .errors import ModelError
@@ -73,11 +74,9 @@ class Question(Record):
 
     def complaint(self, answer: Answer) -> str:
         """Return what is wrong with an answer, by the parser that its agent reads it with; empty if nothing is."""
-        prototypes = read_code(read_sections(self.prompt).get(CONTRACT, "")).split(";")
-        prototype = prototypes[0].strip()
-        entry = prototype.partition("(")[0].split()[-1] if "(" in prototype else ""
+        entry, prototype = read_prototype(read_code(read_sections(self.prompt).get(CONTRACT, "")))
         try:
-            parse_answer(self.agent, check_finished(Reply(text=answer.text)), entry, prototype if entry else "")
+            parse_answer(self.agent, check_finished(Reply(text=answer.text)), entry, prototype)
         except Unreadable as error:
             return error.complaint
         return ""

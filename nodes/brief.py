@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
+from ..benchmark.task import CaseSet
 from ..prompts.brief import Attempt, Brief, Plan
+from ..prompts.contract import contract_text, sizes_text
 from ..prompts.hardware import hardware_text
 from ..tools.device.gpu_model import gpu_model
 from ..tools.device.port import DeviceInfo
@@ -32,8 +34,9 @@ def brief(agent: Agent, state: State, context: Context) -> Brief:
         agent=agent,
         task_name=task.name,
         precision=precision,
-        contract=f"{task.contract.prototype(precision)};\n{task.contract.workspace_prototype()};",
+        contract=contract_text(task.contract, precision),
         formula=task.formula,
+        sizes=sizes_text(task.in_set(CaseSet.PAPER)),
         hardware=hardware_text(gpu_model(hardware.gpu), hardware.name),
         source=context.store.text(best.source),
         profile=profile,

@@ -58,8 +58,10 @@ class Brief(Record):
     task_name: str
     precision: Precision
     contract: str
-    """The two C++ prototypes."""
+    """The two C++ prototypes, with a comment for each argument (`contract_text`)."""
     formula: str = ""
+    sizes: str = ""
+    """The sizes at which it is timed (`sizes_text`)."""
     hardware: str = ""
     """Facts of the GPU, one a line (`hardware_text`)."""
     source: str

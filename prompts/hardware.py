@@ -6,9 +6,7 @@ from typing import Final, Literal
 
 from ..tools.device.gpu_model import GpuModel
 
-_EVERY: Final = (
-    "cp.async; ldmatrix and mma.sync with bf16 and tf32; __reduce_add_sync for integers; L2 persistence windows"
-)
+_EVERY: Final = "cp.async; ldmatrix and mma.sync with bf16 and tf32; __reduce_add_sync for integers"
 _CLUSTERS: Final = "thread-block clusters with distributed shared memory; TMA and mbarrier"
 _INSTRUCTIONS: Final = {
     80: _EVERY,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .brief import Attempt, Brief
+from .contract import read_prototype
 from .sections import TITLES, write_attempt, write_finding
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ ERROR_CHARACTERS = 6000
 def render(brief: Brief) -> str:
     """Return the prompt: Markdown with the section titles of `sections`. The same brief gives the same bytes."""
     told, left_out = _told(brief.history)
+    entry, _ = read_prototype(brief.contract)
     first_line, _, rest = brief.profile.partition("\n")
     bottleneck = first_line.removeprefix("Bottleneck:").strip() if first_line.startswith("Bottleneck:") else ""
     text = (
@@ -37,8 +39,8 @@ def render(brief: Brief) -> str:
             profile="" if brief.findings else (rest if bottleneck else brief.profile).strip("\n"),
             attempts=told,
             left_out=left_out,
-            entry=_entry(brief.contract),
-            workspace_entry=f"{_entry(brief.contract)}_workspace_bytes",
+            entry=entry,
+            workspace_entry=f"{entry}_workspace_bytes",
         )
     )
     return re.sub(r"\n{3,}(?=## )", "\n\n", text).strip() + "\n"
@@ -65,12 +67,6 @@ def _told(history: tuple[Attempt, ...]) -> tuple[tuple[Attempt, ...], tuple[str,
     keep = {i for i, a in enumerate(history) if i in recent or (a.status == "pass" and (a.gain or 0.0) > 1.0)}
     dropped = dict.fromkeys(a.strategy for i, a in enumerate(history) if i not in keep)
     return tuple(a for i, a in enumerate(history) if i in keep), tuple(dropped)
-
-
-def _entry(contract: str) -> str:
-    """Return the entry function's name from its prototype."""
-    found = re.search(r"cudaError_t\s+(\w+)\s*\(", contract)
-    return found[1] if found else ""
 
 
 @cache
