@@ -104,7 +104,7 @@ def optimize(
     max_wall: MaxWall = None,
     checkpoints: Annotated[
         CheckpointChoice,
-        typer.Option(help="Where the run's state is kept; postgres: the server of CUDAMASTER_POSTGRES."),
+        typer.Option(help="Where the state is kept; postgres: the server of CUDAMASTER_POSTGRES."),
     ] = CheckpointChoice.SQLITE,
     wait_device: Annotated[
         bool, typer.Option("--wait-device", help="Start without the device; the run waits for it.")

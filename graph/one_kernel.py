@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
+from ..nodes.build import telling_line
 from ..nodes.context import Context
 from ..tools.device.select import get_device
 from ..tools.profile.text import View, profile_text
@@ -64,8 +65,8 @@ def check_kernel(source: str, task: str, precision: str, device: str) -> Checked
     built = tools.nvcc.invoke({"source": source, "spec": {}, **where})
     if built["status"] != "ok":
         log = built.get("build", {}).get("log", "") or built.get("reason", "")
-        first = next((line for line in log.splitlines() if "error" in line.lower()), log.partition("\n")[0])
-        return Checked(unit=unit, device=where["device"], status=built["status"], summary=first[:300], detail=log)
+        summary = telling_line(log)[:300]
+        return Checked(unit=unit, device=where["device"], status=built["status"], summary=summary, detail=log)
     baseline = tools.nvcc.invoke({"source": what.source(Precision(precision)), "spec": {}, **where})
     against = baseline["build"] if baseline["status"] == "ok" else None
     judged = tools.run_kernel.invoke({"build": built["build"], "source": source, "baseline": against, **where})

@@ -391,7 +391,8 @@ def _account(node: str, update: dict[str, Any]) -> str:
     if node in ("build", "run") and update.get("word"):
         word, candidate = update["word"], update.get("candidate") or {}
         gain = f", {candidate['value']:.3g}x" if candidate.get("gain") else ""
-        return f"{word['status']}{gain}" + (f": {word['summary']}" if word["status"] != "pass" else "")
+        told = word["summary"].removeprefix(f"{word['status']}: ")
+        return f"{word['status']}{gain}" + (f": {told}" if word["status"] != "pass" else "")
     if node == "profiler" and update.get("candidate"):
         return str(update["candidate"].get("bottleneck", "")).replace("_", " ")
     if node == "prepare" and update.get("baseline"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from langgraph.runtime import Runtime
 
 from ..tools.records import Build, Status
@@ -31,6 +33,10 @@ def build(state: State, runtime: Runtime[Context]) -> State:
 
 
 def _word(status: str, log: str, context: Context) -> Word:
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    telling = next((line for line in lines if "error" in line.lower()), lines[0] if lines else status)
-    return Word(status=status, summary=telling[:300], detail=context.store.put(log))
+    return Word(status=status, summary=telling_line(log)[:300] or status, detail=context.store.put(log))
+
+
+def telling_line(log: str) -> str:
+    """Return the line of a compiler's log that says what was wrong: the first error, else the first line."""
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("$ ")]
+    return next((line for line in lines if re.search(r"\berror\b *:?", line, re.I)), "".join(lines[:1]))

@@ -47,15 +47,17 @@ def finisher(state: State, runtime: Runtime[Context]) -> State:
         return {"status": "", "stop": "", "result": {}, "route": state["resume_at"]}
 
     winner: _Winner | None = None
+    fallen: list[str] = []
     for item in reversed(state.get("winners", [])):
         checked = _verify(Version.model_validate(item), state, context)
         if isinstance(checked, dict):
             return checked
-        if checked is not None:
+        if isinstance(checked, _Winner):
             winner = checked
             break
+        fallen.append(checked)
     status = state.get("status") or ("improved" if winner else "no_gain")
-    summary = _summary(state, status, winner, context)
+    summary = _summary(state, status, winner, fallen, context)
     _write(state, summary, winner, context)
     return {
         "status": status,
@@ -64,8 +66,8 @@ def finisher(state: State, runtime: Runtime[Context]) -> State:
     }
 
 
-def _verify(version: Version, state: State, context: Context) -> _Winner | State | None:
-    """Build, judge and sanitize a winner again; an update if that has to wait, None if it does not stand."""
+def _verify(version: Version, state: State, context: Context) -> _Winner | State | str:
+    """Build, judge and sanitize a winner again; an update if that has to wait, the reason if it does not stand."""
     built = build_version(version, state, context)
     baseline = build_version(Version.model_validate(state["baseline"]), state, context)
     for answer in (built, baseline):
@@ -82,8 +84,12 @@ def _verify(version: Version, state: State, context: Context) -> _Winner | State
         reason = judged.get("reason") or judged["verdict"]["summary"]
         return _Winner(version, first, None, False, (f"The winner was not judged a second time: {reason}.",))
     gain = judged.get("gain")
-    if judged["status"] != "pass" or not gain or certain_gain(gain) <= 1.0:
-        return None
+    verdict = Verdict.model_validate(judged["verdict"]) if judged.get("verdict") else None
+    which = f"the kernel of round {version.round}, judged again,"
+    if judged["status"] != "pass" or verdict is None:
+        return f"{which} is {judged['status']} ({verdict.summary if verdict else judged.get('reason', '')})"
+    if not gain or certain_gain(gain) <= 1.0:
+        return f"{which} is not faster than the baseline"
     looked = context.toolbox.sanitize.invoke(
         {
             "build": built["build"],
@@ -95,16 +101,14 @@ def _verify(version: Version, state: State, context: Context) -> _Winner | State
     if update := held_up("finisher", looked, state, context):
         return update
     if looked["status"] == "found":
-        return None
+        return f"{which} has a fault that its results do not show ({looked['findings'][0]['reason']})"
     missing = (
         () if looked["status"] == "ok" else (f"Races, out-of-bounds and uninitialised accesses: {looked['reason']}",)
     )
-    return _Winner(
-        version, _GAIN.validate_python(gain), Verdict.model_validate(judged["verdict"]), not missing, missing
-    )
+    return _Winner(version, _GAIN.validate_python(gain), verdict, not missing, missing)
 
 
-def _summary(state: State, status: str, winner: _Winner | None, context: Context) -> Summary:
+def _summary(state: State, status: str, winner: _Winner | None, fallen: list[str], context: Context) -> Summary:
     history = [Attempt.model_validate(item) for item in state.get("history", [])]
     best = None
     if winner:
@@ -119,9 +123,7 @@ def _summary(state: State, status: str, winner: _Winner | None, context: Context
             file=str(context.folder / "result" / "kernel.cu"),
             verified=again.summary if again else "judged once; the second time could not be done",
         )
-    reason = state.get("stop", "")
-    if status == "no_gain" and state.get("winners"):
-        reason = "no version that had won stood the second verification"
+    reason = "; ".join(filter(None, (state.get("stop", ""), *fallen)))
     task = load_task(state["task"])
     return Summary(
         run=context.run_id,

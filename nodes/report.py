@@ -33,7 +33,8 @@ def report_text(
             if gain is not None:
                 outcome += " (new best)" if gain > best else f" (not better than {best:.3g}x)"
                 best = max(best, gain)
-            lines.append(f"- {what}: {outcome}. {attempt.note}".rstrip())
+            note = attempt.note.removeprefix(f"{attempt.status}: ")
+            lines.append(f"- {what}: {outcome}. {note}".rstrip())
     lines += ["", "## The end", "", _headline(summary).capitalize() + "."]
     if summary.best:
         lines.append(f"The kernel of round {summary.best.round} won: {summary.best.verified}")
