@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .brief import Attempt, Brief
 from .contract import read_prototype
-from .sections import TITLES, write_attempt, write_finding
+from .sections import TITLES, lines_and_fences, write_attempt, write_finding
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,12 +38,17 @@ def render(brief: Brief) -> str:
             # Findings say it all in the diagnosis view; other views are shown as they are.
             profile="" if brief.findings else (rest if bottleneck else brief.profile).strip("\n"),
             attempts=told,
+            improvements=_improvements(brief.history),
             left_out=left_out,
             entry=entry,
             workspace_entry=f"{entry}_workspace_bytes",
         )
     )
-    return re.sub(r"\n{3,}(?=## )", "\n\n", text).strip() + "\n"
+    lines: list[str] = []
+    for line, in_fence in lines_and_fences(text):
+        if line or in_fence or (lines and lines[-1]):
+            lines.append(line)
+    return "\n".join(lines).strip() + "\n"
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -61,12 +66,21 @@ def shortened(text: str, limit: int = ERROR_CHARACTERS) -> str:
     return f"{head}\n[... {len(text) - len(head) - len(tail)} characters left out ...]\n{tail}"
 
 
+def _improvements(history: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
+    """Return the attempts that were faster than all before them."""
+    best, found = 1.0, []
+    for attempt in history:
+        if attempt.status == "pass" and (attempt.gain or 0.0) > best:
+            best = attempt.gain or best
+            found.append(attempt)
+    return tuple(found)
+
+
 def _told(history: tuple[Attempt, ...]) -> tuple[tuple[Attempt, ...], tuple[str, ...]]:
-    """Return the attempts to tell in full (the gains and the newest), and the names of the others' strategies."""
-    recent = set(range(max(0, len(history) - HISTORY_LINES), len(history)))
-    keep = {i for i, a in enumerate(history) if i in recent or (a.status == "pass" and (a.gain or 0.0) > 1.0)}
-    dropped = dict.fromkeys(a.strategy for i, a in enumerate(history) if i not in keep)
-    return tuple(a for i, a in enumerate(history) if i in keep), tuple(dropped)
+    """Return the attempts to tell in full (improvements and the newest), and the names of the others' strategies."""
+    keep = {*_improvements(history), *history[-HISTORY_LINES:]}
+    dropped = dict.fromkeys(attempt.strategy for attempt in history if attempt not in keep)
+    return tuple(attempt for attempt in history if attempt in keep), tuple(dropped)
 
 
 @cache

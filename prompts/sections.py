@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from ..tools.records import Finding
@@ -32,17 +33,24 @@ TITLES: Final = {
 _FENCE = re.compile(r"^(`{3,})([A-Za-z+]*)\s*$")
 
 
-def read_sections(prompt: str) -> dict[str, str]:
-    """Split a prompt at its `## title` lines, code fences left whole. What is before the first has the key ``""``."""
-    sections: dict[str, list[str]] = {"": []}
-    title, fence = "", ""
-    for line in prompt.splitlines():
+def lines_and_fences(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each line with whether it is in a code fence; the line that opens one counts, the one that closes not."""
+    fence = ""
+    for line in text.split("\n"):
         mark = _FENCE.match(line)
         if mark and not fence:
             fence = mark[1]
         elif mark and mark[1] == fence and not mark[2]:
             fence = ""
-        if not fence and line.startswith("## "):
+        yield line, bool(fence)
+
+
+def read_sections(prompt: str) -> dict[str, str]:
+    """Split a prompt at its `## title` lines, code fences left whole. What is before the first has the key ``""``."""
+    sections: dict[str, list[str]] = {"": []}
+    title = ""
+    for line, in_fence in lines_and_fences(prompt):
+        if not in_fence and line.startswith("## "):
             title = line[3:].strip()
             sections.setdefault(title, [])
         else:

@@ -1,0 +1,116 @@
+"""Pieces of CUDA that rules put into a source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tree_sitter import Node
+
+from .syntax import Kernel, Launch, Poly, Source, substitute, text
+
+BLOCKS_FOR = """\
+// Blocks that give every thread one item; at least one.
+static unsigned {name}(long long items, int threads) {{
+    const long long blocks = (items + threads - 1) / threads;
+    return (unsigned)(blocks < 1 ? 1 : blocks);
+}}
+"""
+
+BLOCKS_UP_TO = """\
+// Blocks that give every thread one item, at most `most`; at least one.
+static unsigned {name}(long long items, int threads, int most) {{
+    const long long blocks = (items + threads - 1) / threads;
+    return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}}
+"""
+
+VECTOR = """\
+// `Count` elements that are loaded and stored 16 bytes at a time.
+template <typename Element, int Count>
+struct alignas(16) {name} {{
+    Element at[Count];
+}};
+"""
+
+
+def helper(source: str, wanted: str, code: str) -> tuple[str, str]:
+    """Put a helper in front of the first definition, once; return the new source and the helper's name."""
+    for match in re.finditer(rf"\b({wanted}\d*)\b", source):
+        if code.format(name=match[1]) in source:
+            return source, match[1]
+    parsed = Source(source)
+    name = parsed.unique(wanted)
+    last = 0
+    for node in parsed.root.children:
+        if node.type in ("preproc_include", "preproc_def", "preproc_function_def", "alias_declaration", "type_definition"):
+            last = node.end_byte
+    block = code.format(name=name)
+    data = source.encode()
+    head, tail = data[:last].decode().rstrip("\n"), data[last:].decode().lstrip("\n")
+    return f"{head}\n\n{block}\n{tail}" if head else f"{block}\n{tail}", name
+
+
+def include(source: str, header: str) -> str:
+    """Include a header, once."""
+    line = f"#include <{header}>"
+    if line in source:
+        return source
+    at = source.find("#include")
+    return source[:at] + line + "\n" + source[at:] if at >= 0 else f"{line}\n{source}"
+
+
+def polynomial_text(poly: Poly) -> str:
+    """Write a polynomial as a 64-bit expression."""
+    terms = []
+    for key, value in sorted(poly.items(), key=lambda item: (-len(item[0]), item[0])):
+        atoms = [a if re.fullmatch(r"[\w.]+", a) else f"({a})" for a in key]
+        factors = ([] if abs(value) == 1 and atoms else [str(abs(value))]) + atoms
+        product = " * ".join(factors)
+        terms.append(("-" if value < 0 else "+", f"(long long){product}" if atoms else product))
+    if not terms:
+        return "0"
+    first, *rest = terms
+    return ("-" if first[0] == "-" else "") + first[1] + "".join(f" {sign} {term}" for sign, term in rest)
+
+
+def on_host(kernel: Kernel, launch: Launch, expression: str) -> str | None:
+    """Rewrite an expression in a kernel's parameters with what the launch passes; None if it holds anything else."""
+    known = {p.name for p in kernel.parameters if not p.pointer}
+    for name in re.findall(r"(?<![\w.])[A-Za-z_]\w*", expression):
+        if name not in known and name not in ("long", "int", "size_t", "unsigned"):
+            return None
+    values = {}
+    for name in known:
+        passed = launch.argument(kernel, name)
+        values[name] = passed if re.fullmatch(r"\w+", passed) else f"({passed})"
+    return substitute(expression, values)
+
+
+def configuration_edits(launch: Launch, *, grid: str | None = None, block: str | None = None) -> list[tuple[int, int, str]]:
+    """Return the edits that change a launch's grid and block."""
+    edits = []
+    for node, new in zip(launch.configuration[:2], (grid, block), strict=True):
+        if new is not None:
+            edits.append((node.start_byte, node.end_byte, new))
+    return edits
+
+
+def indented(code: str, spaces: int) -> str:
+    """Indent every line that is not empty."""
+    return "\n".join(" " * spaces + line if line.strip() else line for line in code.splitlines())
+
+
+def dedented(nodes_text: str) -> str:
+    """Take the common indentation off all lines but the first (a node's text starts without its own)."""
+    lines = nodes_text.splitlines()
+    margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
+    margin = min(margins, default=0)
+    if len(lines) > 1 and lines[-1].strip() in ("}", "};"):
+        margin = len(lines[-1]) - len(lines[-1].lstrip())
+    return "\n".join([lines[0], *(line[min(margin, len(line) - len(line.lstrip())) :] for line in lines[1:])]) if lines else ""
+
+
+def body_code(nodes: Iterable[Node]) -> str:
+    """Return statements as code without indentation."""
+    return "\n".join(dedented(text(n)) for n in nodes)

@@ -1,0 +1,84 @@
+"""What a rule is."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tree_sitter import Node
+
+from .syntax import Kernel, Source, declared_name, text, walk
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a rule may know beside the source."""
+
+    multiprocessors: int = 132
+    precision: str = "fp32"
+    tensor_cores: bool = False
+    """The device runs tensor-core instructions."""
+    narrow: int = 0
+    """How often the rule's result failed: each step gives up something (a wide access, a big block)."""
+
+
+class Rule(ABC):
+    """One strategy: when it applies, what it changes, what it should gain. Never by the name of anything."""
+
+    name: ClassVar[str]
+    answers: ClassVar[tuple[str, ...]]
+    """Names of the findings that it mends."""
+    worth: ClassVar[float]
+    """The gain to hope for where nothing was diagnosed: sets the order among rules."""
+    metric: ClassVar[str]
+    """The metric that should move."""
+    why: ClassVar[str]
+    effect: ClassVar[str]
+    steps: ClassVar[int] = 1
+    """How many narrower forms it has, the full one included."""
+
+    @abstractmethod
+    def apply(self, source: Source, setting: Setting) -> str:
+        """Return the changed source, or the same text where the rule does not apply or can't be proved safe."""
+
+    def changes(self, source: Source, setting: Setting) -> str | None:
+        """Return the changed source, None if the rule finds nothing to do."""
+        result = self.apply(source, setting)
+        return result if result != source.text else None
+
+
+def distinct_arguments(kernel: Kernel) -> bool:
+    """Return whether no launch can pass memory that is written under one name through another one as well.
+
+    The arrays of the contract are distinct. What comes from the workspace may overlap: then only one such pointer,
+    or none that is written, is safe.
+    """
+    launches = kernel.launches
+    if not launches:
+        return False
+    for launch in launches:
+        seen: dict[str, list[str]] = {}
+        for parameter in (p for p in kernel.parameters if p.pointer):
+            passed = launch.argument(kernel, parameter.name)
+            root = _root(passed, launch.host, kernel.source)
+            seen.setdefault(root, []).append(parameter.name)
+        for names in seen.values():
+            if len(names) > 1 and any(n in kernel.written_roots for n in names):
+                return False
+    return True
+
+
+def _root(expression: str, host: Node | None, source: Source, depth: int = 0) -> str:
+    """Return the variable of the host function that a pointer expression comes from."""
+    stripped = re.sub(r"(reinterpret_cast|static_cast)\s*<[^>]*>|\([\w\s]+\*+\s*\)", "", expression)
+    found = re.search(r"[A-Za-z_]\w*", stripped)
+    name = found[0] if found else expression
+    if host is not None and depth < 8:
+        for node in walk(host):
+            if node.type == "init_declarator" and declared_name(node) == name:
+                value = text(node.child_by_field_name("value"))
+                if value and value != name:
+                    return _root(value, host, source, depth + 1)
+    return name
