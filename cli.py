@@ -273,6 +273,46 @@ def doctor(home: Home = None, as_json: Json = False) -> None:
         raise typer.Exit(1 if any(item.state == "fault" for item in found) else 0)
 
 
+@app.command()
+def bench(
+    task: Annotated[list[str] | None, typer.Argument(help="Tasks; without any, the whole benchmark.")] = None,
+    suite: Annotated[str, typer.Option(help="Name of the suite: the same name goes on with it.")] = "bench",
+    precision: Annotated[list[PrecisionChoice] | None, typer.Option(help="Once or twice.", show_default="both")] = None,
+    device: DeviceOption = DeviceChoice.AUTO,
+    model: Annotated[str, typer.Option(help="Who answers: offline, mailbox, openai:NAME.")] = "offline",
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds for each unit.")] = 3,
+    repairs: Annotated[int, typer.Option(min=0, max=20, help="Most repairs in a round.")] = 3,
+    profile: Annotated[
+        ViewChoice, typer.Option(help="What the Planner is told of the profile.")
+    ] = ViewChoice.DIAGNOSIS,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Units at a time.", show_default="cores")] = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Optimise many units as one suite. Interrupted at any instant, the same command goes on where it stopped."""
+    with _refusing():
+        from .evals.command import run_bench
+
+        code = run_bench(
+            task or [],
+            suite_id=suite,
+            precisions=[p.value for p in precision or PrecisionChoice],
+            device=device.value,
+            options={
+                "model": model,
+                "base_url": base_url,
+                "rounds": rounds,
+                "repairs": repairs,
+                "profile": profile.value,
+            },
+            jobs=jobs,
+            home=home,
+            as_json=as_json,
+        )
+        raise typer.Exit(code)
+
+
 # --- shared by the commands ------------------------------------------------------------------------------------------
 
 
