@@ -11,6 +11,7 @@ from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
 from .answers import answers
 from .device.select import get_device
+from .judge.gain import with_gain
 from .judge.verify import verify
 from .records import Build
 
@@ -46,8 +47,8 @@ def run_kernel(
     original = (baseline_source or what.source(unit)) if against else ""
     verdict = verify(built, what, unit, where, seed=seed, source=source, baseline_source=original)
     gain = None
-    if verdict.passed and against is not None:
-        gain = where.compare(against, built, what, unit, where.timed_cases(what))
+    if against is not None:
+        verdict, gain = with_gain(verdict, built, against, what, unit, where)
     return {
         "status": verdict.status.value,
         "verdict": verdict.model_dump(mode="json"),

@@ -6,6 +6,7 @@ from ...benchmark.contract import Precision
 from ...benchmark.task import Task
 from ..device.port import Device
 from ..records import Build, Candidate, EstimatedSpeedup, Record, Speedup, Verdict
+from .gain import with_gain
 from .source_gates import source_verdict
 from .verify import verify
 
@@ -38,9 +39,9 @@ def judge(
         return Judgement(verdict=objection, build=Build(ok=False, failure="source", log=objection.summary))
     build = device.build(candidate, task, precision)
     verdict = verify(build, task, precision, device, seed=seed)
-    gain = None
-    if verdict.passed and baseline is not None:
-        gain = device.compare(baseline, build, task, precision, device.timed_cases(task))
+    if baseline is None:
+        return Judgement(verdict=verdict, build=build)
+    verdict, gain = with_gain(verdict, build, baseline, task, precision, device)
     return Judgement(verdict=verdict, build=build, gain=gain)
 
 
