@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from ..records import Diagnosis, LaunchProfile, Metric, Profile
 from .filter import PAPER_THRESHOLD_PCT, classify, filtered
 from .metrics import metric_spec
+
+_TOLD: Final = 5
+"""Findings in the text: what a reader keeps in mind, and what keeps it short."""
 
 View = Literal["none", "filtered", "full", "diagnosis"]
 
@@ -37,12 +40,15 @@ def profile_text(
 
 def diagnosis_text(diagnosis: Diagnosis) -> str:
     """Return the findings as sentences, largest bound first."""
+    told, rest = diagnosis.findings[:_TOLD], diagnosis.findings[_TOLD:]
     lines = [f"Bottleneck: {diagnosis.bottleneck}"]
-    for number, finding in enumerate(diagnosis.findings, 1):
+    for position, finding in enumerate(told, 1):
         place = f" [{finding.kernel}{f':{finding.line}' if finding.line else ''}]" if finding.kernel else ""
         gain = f"at most {finding.bound:.3g}x" if finding.bound > 1 else "nothing to gain"
-        lines.append(f"{number}. {finding.name} ({gain}){place}: {finding.sentence} Evidence: {finding.evidence}.")
-    if not diagnosis.findings:
+        lines.append(f"{position}. {finding.name} ({gain}){place}: {finding.sentence} Evidence: {finding.evidence}.")
+    if rest:
+        lines.append(f"{len(rest)} more could gain at most {rest[0].bound:.3g}x.")
+    if not told:
         lines.append("No finding applies.")
     return "\n".join(lines)
 

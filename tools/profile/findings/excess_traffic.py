@@ -8,9 +8,11 @@ from typing import Final
 from ...records import Finding
 from ..finding import Rule, times
 from ..subject import MEMORY_STALLS, SECTOR_BYTES, Kernel, Subject, at_most
+from .redundant_threads import redundancy
+from .uncoalesced_access import bytes_per_sector
 
 _CACHED: Final = 3.0
-"""Times the compulsory bytes through the L1, before it counts."""
+"""Times the compulsory bytes that threads use, before it counts."""
 _DRAM: Final = 1.4
 """Times the compulsory bytes through device memory, before it counts."""
 
@@ -18,9 +20,9 @@ _DRAM: Final = 1.4
 class ExcessTraffic(Rule):
     """Traffic is far above the compulsory bytes: data are read again and again instead of being kept on the chip.
 
-    Applies when one launch moves over 1.4 times the compulsory bytes (each input once, each output once) through device
-    memory, or 3 times through the L1. The bound takes the excess away from the fraction of time that memory is busy or
-    waited for; local memory has a finding of its own.
+    Applies when one launch moves over 1.4 times the compulsory bytes (each input once, each output once) through
+    device memory, or its threads use 3 times as many. The bound takes the excess away from the fraction of time that
+    memory is busy or waited for; unused bytes, redundant threads and local memory have findings of their own.
     """
 
     name = "excess_traffic"
@@ -68,7 +70,10 @@ def _cached(kernel: Kernel, subject: Subject) -> tuple[float, str] | None:
     loads, stores = kernel.get("global_load_sectors"), kernel.get("global_store_sectors")
     if loads is None or stores is None:
         return None
-    factor = (loads + stores) / len(kernel.launches) * SECTOR_BYTES / subject.min_bytes
+    # Unused bytes of sectors and redundant threads have findings of their own.
+    used = loads * (bytes_per_sector(kernel, "load") or SECTOR_BYTES)
+    used += stores * (bytes_per_sector(kernel, "store") or SECTOR_BYTES)
+    factor = used / redundancy(kernel) / len(kernel.launches) / subject.min_bytes
     if factor < _CACHED:
         return None
     waiting, busy = kernel.stall(*MEMORY_STALLS), kernel.get("memory_throughput_pct")
@@ -76,4 +81,4 @@ def _cached(kernel: Kernel, subject: Subject) -> tuple[float, str] | None:
     local = (kernel.get("local_load_sectors") or 0.0) + (kernel.get("local_store_sectors") or 0.0)
     share = (loads + stores) / (loads + stores + local)
     gain = subject.amdahl(kernel, factor, share * at_most(max(fractions, default=None)))
-    return gain, f"{times(factor)}x the compulsory bytes pass through the L1"
+    return gain, f"threads use {times(factor)}x the compulsory bytes"

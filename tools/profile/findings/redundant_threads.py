@@ -46,6 +46,11 @@ class RedundantThreads(Rule):
                 )
 
 
+def redundancy(kernel: Kernel) -> float:
+    """Return how many times each thread's work is done over; 1 where nothing shows that it is."""
+    return float(math.prod(size for _, size in _unread_axes(kernel)))
+
+
 def _unread_axes(kernel: Kernel) -> list[tuple[str, int]]:
     """Return the axes longer than 1 that the body never mentions; empty if the source is unknown or "
     "hides its indices."""

@@ -9,6 +9,7 @@ from ...device.gpu_model import WARP
 from ...records import Finding
 from ..finding import Rule, times
 from ..subject import Subject
+from .redundant_threads import redundancy
 
 _FAIR: Final = 64.0
 """Thread instructions per compulsory operation or element that ordinary code spends at most."""
@@ -29,9 +30,10 @@ class WastefulAlgorithm(Rule):
 
     def find(self, subject: Subject) -> Iterator[Finding]:
         """Yield at most one finding, for the longest kernel."""
-        needed = max(float(subject.task.min_flops(subject.case.sizes)), subject.min_elements)
-        if not needed:
-            return
+        flops = subject.task.min_flops(subject.case.sizes)
+        if not flops:
+            return  # nothing is proven, so nothing can be called waste
+        needed = max(float(flops), subject.min_elements)
         for kernel in subject.kernels[:1]:
             instructions, active = kernel.get("instructions"), kernel.get("threads_per_instruction")
             asked, requests = kernel.get("global_load_bytes"), kernel.get("global_load_requests")
@@ -43,7 +45,7 @@ class WastefulAlgorithm(Rule):
                 done, fair, unit = requests * WARP, _FAIR_LOADS, "thread loads"
             else:
                 continue
-            factor = done / needed
+            factor = done / needed / redundancy(kernel)
             if factor <= fair:
                 continue
             yield self.finding(
