@@ -59,7 +59,8 @@ def _invoke(model: BaseChatModel, prompt: str, config: Any) -> AIMessage:
 
 def model_name(model: BaseChatModel) -> str:
     """Return the name by which a model is priced: what was asked for, without its provider."""
-    return str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
+    name = str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
+    return name.removeprefix("models/")  # Google's client puts that before
 
 
 _FINISH: Final = {

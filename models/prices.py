@@ -26,7 +26,7 @@ class Price(Record):
 
 
 class Prices(Record):
-    """A table of prices by exact model name."""
+    """A table of list prices by exact model name: standard tier, prompts of ordinary length."""
 
     date: str
     """When the table was made, ISO."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .errors import ModelConfigError
@@ -23,18 +24,27 @@ class Provider(NamedTuple):
     base_url: str = "base_url"
     no_retries: int = 0
     """The value of `retries` that means one try."""
+    keys: tuple[str, ...] = ()
+    """Variables of the environment, one of which must hold the key."""
 
 
 PROVIDERS: Final = {
-    "anthropic": Provider("langchain-anthropic", "langchain_anthropic", "ChatAnthropic"),
+    "anthropic": Provider(
+        "langchain-anthropic",
+        "langchain_anthropic",
+        "ChatAnthropic",
+        keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    ),
     "google": Provider(
         "langchain-google-genai",
         "langchain_google_genai",
         "ChatGoogleGenerativeAI",
         max_output_tokens="max_output_tokens",
+        keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        no_retries=1,  # counts tries, and takes 0 for its default
     ),
-    "mistral": Provider("langchain-mistralai", "langchain_mistralai", "ChatMistralAI"),
-    "groq": Provider("langchain-groq", "langchain_groq", "ChatGroq"),
+    "mistral": Provider("langchain-mistralai", "langchain_mistralai", "ChatMistralAI", keys=("MISTRAL_API_KEY",)),
+    "groq": Provider("langchain-groq", "langchain_groq", "ChatGroq", keys=("GROQ_API_KEY",)),
     "ollama": Provider(
         "langchain-ollama",
         "langchain_ollama",
@@ -70,6 +80,8 @@ def provider_chat(
         raise ModelConfigError(
             f"{provider}:{name} needs {known.package}: pip install {known.package} ({error})"
         ) from None
+    if known.keys and not any(os.environ.get(key) for key in known.keys):
+        raise ModelConfigError(f"{provider}:{name} needs a key: set {' or '.join(known.keys)}")
     settings: dict[str, Any] = {"model": name, **{k: v for k, v in common.items() if v is not None}}
     if known.retries:
         settings[known.retries] = known.no_retries

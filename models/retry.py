@@ -96,9 +96,7 @@ def translate(error: Exception) -> ModelError | None:
     if _is_quota(error):
         return QuotaExhausted(f"the account's quota or balance is used up, so waiting won't help: {line}")
     if isinstance(error, ModelAuthenticationError) or _status(error) in (401, 403):
-        return ModelAuthError(
-            f"the endpoint refuses the key (set OPENAI_API_KEY, or the provider's own variable): {line}"
-        )
+        return ModelAuthError(f"the endpoint refuses the key (OPENAI_API_KEY, or the provider's own variable): {line}")
     if isinstance(error, ModelNotFoundError) or _status(error) == 404:
         return ModelUnknown(f"the endpoint has no such model or path (check the model's name and --base-url): {line}")
     if isinstance(
@@ -146,7 +144,7 @@ def _waiting_helps(error: BaseException) -> bool:
 
 
 def _is_quota(error: BaseException) -> bool:
-    return _status(error) == 402 or (_status(error) in (403, 429) and _says(error, _QUOTA))
+    return _status(error) == 402 or (_status(error) in (400, 403, 429) and _says(error, _QUOTA))
 
 
 def _status(error: BaseException | None) -> int | None:
@@ -164,7 +162,8 @@ def _says(error: BaseException, phrases: tuple[str, ...]) -> bool:
 def _line(error: BaseException) -> str:
     """Return the provider's message as one line of at most 300 characters."""
     body = getattr(error, "body", None)
-    message = body.get("message") if isinstance(body, dict) else None
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    message = inner.get("message") if isinstance(inner, dict) else None
     text = " ".join(str(message or error or type(error).__name__).split())
     status = _status(error)
     return (f"HTTP {status}: " if status else "") + (text if len(text) <= 300 else text[:299] + "…")

@@ -17,7 +17,11 @@ STEP = "001.00.planner.0"
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No settings of the machine's: only a key."""
     for name in os.environ:
-        if name.startswith(("OPENAI_", "CUDAMASTER_", "LANGSMITH_", "LANGCHAIN_")) or name.lower().endswith("_proxy"):
+        if (
+            name.startswith(("OPENAI_", "CUDAMASTER_", "LANGSMITH_", "LANGCHAIN_"))
+            or name.endswith("_API_KEY")
+            or name.lower().endswith("_proxy")
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_API_KEY", "key")
 

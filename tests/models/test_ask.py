@@ -114,6 +114,11 @@ FATAL: dict[str, tuple[Turn, type[ModelError], str]] = {
         "won't help",
     ),
     "balance, though 429": ({"status": 429, "error": "Insufficient balance in account"}, QuotaExhausted, "balance"),
+    "balance, though 400": (
+        {"status": 400, "error": "Your credit balance is too low"},
+        QuotaExhausted,
+        "credit balance",
+    ),
     "payment required": ({"status": 402, "error": "Payment required"}, QuotaExhausted, "Payment required"),
     "bad parameter": (
         {"status": 400, "error": "Unsupported parameter: 'temperature'"},

@@ -179,6 +179,10 @@ def test_a_provider_with_its_package_is_used_without_its_retries(
     module = types.ModuleType(known.module)
     setattr(module, known.name, construct)
     monkeypatch.setitem(sys.modules, known.module, module)
+    if known.keys:
+        with pytest.raises(ModelConfigError, match=known.keys[0]):
+            chat_model(f"{provider}:some:model")
+        monkeypatch.setenv(known.keys[-1], "key")
     model = chat_model(f"{provider}:some:model", temperature=0.5, max_output_tokens=77, timeout_s=9.0)
     assert isinstance(model, FakeListChatModel)
     assert seen["model"] == "some:model"
@@ -194,11 +198,12 @@ def test_what_a_provider_refuses_is_told_in_one_line(monkeypatch: pytest.MonkeyP
     module = types.ModuleType("langchain_anthropic")
 
     def construct(**settings: Any) -> BaseChatModel:
-        raise ValueError("ANTHROPIC_API_KEY\nis not set")
+        raise ValueError("no such\nmodel")
 
     module.ChatAnthropic = construct  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "langchain_anthropic", module)
-    with pytest.raises(ModelConfigError, match="anthropic:m: ANTHROPIC_API_KEY is not set"):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+    with pytest.raises(ModelConfigError, match="anthropic:m: no such model"):
         chat_model("anthropic:m")
 
 
