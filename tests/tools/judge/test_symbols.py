@@ -1,0 +1,62 @@
+"""What a built library offers and asks for."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from cudamaster.benchmark.registry import load_task
+from cudamaster.tools.judge.build_gate import build_verdict
+from cudamaster.tools.judge.symbols import read_symbols, symbol_faults
+from cudamaster.tools.records import Build, Status
+
+CONTRACT = load_task("gelu").contract
+GOOD = 'extern "C" int gelu() { return 0; } extern "C" unsigned long gelu_workspace_bytes(int) { return 0; } '
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ makes the libraries")
+
+
+@pytest.fixture
+def library(tmp_path):
+    def compile_(source):
+        path = tmp_path / "x.so"
+        (tmp_path / "x.cpp").write_text(source)
+        subprocess.run(["g++", "-shared", "-fPIC", "-o", path, tmp_path / "x.cpp"], check=True)
+        return path
+
+    return compile_
+
+
+def test_what_is_defined_is_exported_and_what_is_called_is_imported(library):
+    symbols = read_symbols(library(GOOD + 'extern "C" int other(); int f() { return other(); }'))
+    assert {"gelu", "gelu_workspace_bytes"} <= symbols.exported
+    assert "other" in symbols.imported
+    assert "other" not in symbols.exported
+
+
+def test_a_good_library_has_no_fault(library):
+    assert symbol_faults(library(GOOD), CONTRACT) == ()
+
+
+def test_a_mangled_entry_is_a_build_error(library):
+    path = library(GOOD.replace('extern "C" int', "int"))
+    verdict = build_verdict(Build(ok=True, library=str(path)), CONTRACT)
+    assert verdict.status is Status.BUILD_ERROR
+    assert 'does not export gelu: define it with extern "C"' in verdict.summary
+
+
+def test_a_forbidden_import_is_forbidden_however_the_source_spelled_it(library):
+    hidden = 'extern "C" int cudaLaunchKernel(); extern "C" int sneaky() __asm__("dlsym"); '
+    hidden += "int f() { return sneaky() + cudaLaunchKernel(); }"
+    verdict = build_verdict(Build(ok=True, library=str(library(GOOD + hidden))), CONTRACT)
+    assert verdict.status is Status.FORBIDDEN
+    assert "dlsym" in verdict.summary
+
+
+def test_a_runtime_linked_in_brings_its_own_imports(library):
+    assert symbol_faults(library(GOOD + 'extern "C" int dlsym(); int f() { return dlsym(); }'), CONTRACT) == ()
+
+
+def test_another_kind_of_file_is_left_to_the_loader(tmp_path):
+    (tmp_path / "x").write_text("hello")
+    assert read_symbols(tmp_path / "x") is None
