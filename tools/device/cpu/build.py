@@ -6,10 +6,10 @@ import re
 import shlex
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
-from ....benchmark.contract import Contract
 from ...records import Build, BuildSpec, Candidate
 from ..port import DeviceUnavailable
 from ..runner.cache import cached, content_key
@@ -19,8 +19,9 @@ from .toolchain import COMPILE_SECONDS, INCLUDE, find_compiler, headers_key, mac
 VERIFY_FLAGS: Final = ("-O2", "-g1")
 TRACE_FLAGS: Final = (
     "-O2", "-g", "-DCPUSIM_TRACE", "-fsanitize=thread", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
-    "-fno-store-merging",
+    "-fno-store-merging", "-fno-tree-sra",
 )  # fmt: skip
+"""Each load and store as the source has it: a float4 in one piece, no two of them merged."""
 _TRACE_GCC: Final = ("--param", "tsan-instrument-func-entry-exit=0")
 _COMMON: Final = (
     "-w", "-fPIC", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-fmax-errors=10",
@@ -39,9 +40,12 @@ def candidate_flags(spec: BuildSpec) -> tuple[str, ...]:
     return tuple(flags)
 
 
-def host_build(candidate: Candidate, contract: Contract, *, checked: Build | None, root: Path | None = None) -> Build:
+def host_build(
+    candidate: Candidate, entries: Sequence[str], *, checked: Build | None, root: Path | None = None
+) -> Build:
     """Compile a candidate for the host; cached by content. Never raises for a bad candidate.
 
+    `entries` are the C functions that the library exports; each must be there.
     `checked` is what nvcc said of the same candidate, None if there is no nvcc. What nvcc rejects is rejected with its
     words; what it accepts and the host compiler does not is `unsupported`: a gap of this device, no fault of the candidate.
     """
@@ -53,9 +57,7 @@ def host_build(candidate: Candidate, contract: Contract, *, checked: Build | Non
         build = Build(ok=False, failure="unsupported", log=_refusal_text(host))
     else:
         try:
-            build = _compiled(
-                candidate.spec, contract, host, candidate.source, nvcc_accepts=checked is not None, root=root
-            )
+            build = _compiled(candidate, entries, host, nvcc_accepts=checked is not None, root=root)
         except DeviceUnavailable as error:
             build = Build(ok=False, failure="infra", log=str(error))
         except OSError as error:
@@ -109,28 +111,28 @@ def trace_library(build: Build, root: Path | None = None) -> Path:
     return cached(key, make, root) / "candidate.so"
 
 
-def kernel_lines(build: Build) -> dict[str, int]:
-    """Return the source line of each kernel of a built candidate."""
-    return rewrite((Path(build.library).parent / "candidate.cu").read_text()).kernels
+def read_source(build: Build) -> HostSource:
+    """Return what the rewriter learned of a built candidate: its kernels' lines, and which are `__restrict__`."""
+    return rewrite((Path(build.library).parent / "candidate.cu").read_text())
 
 
 def _compiled(
-    spec: BuildSpec, contract: Contract, host: HostSource, source: str, *, nvcc_accepts: bool, root: Path | None
+    candidate: Candidate, entries: Sequence[str], host: HostSource, *, nvcc_accepts: bool, root: Path | None
 ) -> Build:
     compiler, runtime = find_compiler(), runtime_library(root)
-    flags = candidate_flags(spec)
+    flags = candidate_flags(candidate.spec)
     command = [
         compiler.path, *flags, *_COMMON, *VERIFY_FLAGS, *machine_flags(), f"-I{INCLUDE}", "-shared", "candidate.cpp",
-        "-o", "candidate.so", *_link_flags(runtime), f"-Wl,--require-defined={contract.entry}",
-        f"-Wl,--require-defined={contract.workspace_entry}",
+        "-o", "candidate.so", *_link_flags(runtime),
+        *(f"-Wl,--require-defined={entry}" for entry in entries),
     ]  # fmt: skip
-    key = content_key("cpu verify", compiler.version, headers_key(), host.text, source, *command, str(nvcc_accepts))
+    key = content_key("cpu verify", compiler.version, headers_key(), host.text, candidate.source, *command, str(nvcc_accepts))
 
     def make(folder: Path) -> None:
-        (folder / "candidate.cu").write_text(source)
+        (folder / "candidate.cu").write_text(candidate.source)
         (folder / "candidate.cpp").write_text(host.text)
         (folder / "flags").write_text("\n".join(flags))
-        exported = " ".join(f"{name};" for name in (contract.entry, contract.workspace_entry))
+        exported = " ".join(f"{name};" for name in entries)
         (folder / "exports.map").write_text(f"{{ global: {exported} local: *; }};\n")
         code, output = _run(command, folder)
         log = f"$ {shlex.join(command)}\n{output}"

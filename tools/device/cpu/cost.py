@@ -24,24 +24,35 @@ from .counters import Counters, LaunchCounters
 
 CALIBRATION: Final = "Nsight Compute and event times of plain kernels on one H200"
 
-NEXT_LAUNCH_US: Final = 1.3
-"""From one small kernel in a stream to the next."""
+NEXT_LAUNCH_US: Final = 1.1
+"""From the end of one kernel in a stream to the start of the next."""
+RAMP_US: Final = 0.7
+"""Until a grid's blocks run and its last stores are out."""
 ALLOCATION_US: Final = 60.0
 """cudaMalloc and cudaFree inside a call, which also synchronize."""
-SAME_ADDRESS_ATOMIC_NS: Final = 1.77
-"""One more atomic at the same address: 262,144 of them take 463 us."""
+SYNCHRONIZE_US: Final = 8.0
+SECTOR_ATOMIC_NS: Final = 1.77
+"""One more atomic in the same 32 bytes: 262,144 of them take 463 us, 1,048,576 take 1,843 us."""
 ATOMIC_SECTORS_PER_CLOCK: Final = 40.0
-DRAM_LATENCY_CYCLES: Final = 800.0
+DRAM_LATENCY_CYCLES: Final = 760.0
+LOADED_LATENCY_CYCLES: Final = 14.0
+"""More per resident warp, averaged over all multiprocessors: they queue for the same memory."""
 L2_LATENCY_CYCLES: Final = 280.0
-SHARED_LATENCY_CYCLES: Final = 29.0
+L1_LATENCY_CYCLES: Final = 40.0
+SHARED_LATENCY_CYCLES: Final = 15.0
+"""Per request of one warp, half hidden behind its others."""
+SHARED_ATOMIC_LATENCY_CYCLES: Final = 60.0
 WARP_OP_CYCLES: Final = 26.0
 BARRIER_CYCLES: Final = 40.0
-LOADS_IN_FLIGHT: Final = 4.0
-"""Independent loads that the compiler keeps in flight per thread in an unrolled loop."""
+GRID_BARRIER_US: Final = 1.5
+UNROLL: Final = 4.0
+"""Iterations of a loop that the compiler loads ahead, where no store is in the way."""
 L2_BYTES_PER_CLOCK_PER_SM: Final = 64.0
 L2_GBPS: Final = 5500.0
+PARTIAL_STORE: Final = 2.4
+"""A store of part of a sector costs the L2 up to so much more."""
 DRAM_EFFICIENCY: Final = 0.92
-THREAD_INSTRUCTIONS: Final = 14.0
+WARP_INSTRUCTIONS: Final = 14.0
 """Per warp, whatever it does: indices, bounds, exit."""
 REQUEST_INSTRUCTIONS: Final = 5.0
 """Per load or store of a warp: itself, its address and the arithmetic on its value."""
@@ -79,7 +90,7 @@ def launch_cost(launch: LaunchCounters, gpu: GpuModel) -> LaunchCost:
     atomics = launch.total("requests", "global", atomic=True)
     shared = launch.total("requests", "shared", atomic=None)
     instructions = (
-        THREAD_INSTRUCTIONS * warps
+        WARP_INSTRUCTIONS * warps
         + REQUEST_INSTRUCTIONS * (loads + stores + atomics + shared)
         + WARP_OP_INSTRUCTIONS * launch.warp_ops
         + 2.0 * launch.barriers * warps_per_block
@@ -87,43 +98,54 @@ def launch_cost(launch: LaunchCounters, gpu: GpuModel) -> LaunchCost:
     issue = instructions / (4.0 * busy) / clock
 
     fresh = launch.total("fresh_sectors", "global", write=False)
-    sectors_out = launch.total("sectors", "global", write=True)
-    l2_bytes = 32.0 * (fresh + sectors_out)
+    load_sectors = launch.total("sectors", "global", write=False)
+    store_sectors = launch.total("sectors", "global", write=True)
+    stored = sum(s.accesses * s.bytes for s in launch.sites if s.space == "global" and s.write and not s.atomic)
+    filled = min(1.0, stored / (32.0 * store_sectors)) if store_sectors else 1.0
+    l2_bytes = 32.0 * (fresh + store_sectors * (1.0 + PARTIAL_STORE * (1.0 - filled) ** 4))
     l2 = max(l2_bytes / (L2_GBPS * 1e3), l2_bytes / busy / (L2_BYTES_PER_CLOCK_PER_SM * clock))
 
-    dram_bytes = launch.read_bytes + max(0.0, launch.write_bytes - 0.5 * gpu.l2_bytes)
+    # With a cold L2 full of other data, what is written pushes as many bytes out. What this call touched before is
+    # still in the L2, as far as that is large enough.
+    footprint = launch.read_bytes + launch.write_bytes
+    dram_bytes = launch.cold_read_bytes + launch.cold_write_bytes
+    dram_bytes += max(0.0, min(footprint - gpu.l2_bytes, footprint - dram_bytes))
     dram = dram_bytes / (gpu.dram_gbps * DRAM_EFFICIENCY * 1e3)
 
-    lines = launch.total("cache_lines", "global", atomic=None)
-    l1 = lines / busy / clock
-    shared_time = (
-        (launch.total("wavefronts", "shared", atomic=None) + SHARED_ATOMIC_CYCLES * launch.shared_atomics / WARP)
-        / busy
-        / clock
-    )
+    l1 = launch.total("cache_lines", "global", atomic=None) / busy / clock
+    wavefronts = launch.total("wavefronts", "shared", atomic=None) + SHARED_ATOMIC_CYCLES * launch.shared_atomics / WARP
+    shared_time = wavefronts / busy / clock
 
-    # What one warp waits for in a row. A fresh sector comes from DRAM, the others from the L1 or L2.
-    load_latency = DRAM_LATENCY_CYCLES if fresh and launch.read_bytes >= 0.5 * 32 * fresh else L2_LATENCY_CYCLES
-    rounds = math.ceil(loads / warps / LOADS_IN_FLIGHT) if loads else 0
+    # What one warp waits for in a row. Loads overlap up to the next barrier, and up to the next store that might
+    # change what they read.
+    ahead = UNROLL * min(launch.load_positions, UNROLL)
+    groups = launch.load_groups + launch.store_groups / (1.0 if not launch.unaliased else UNROLL)
+    rounds = max(groups / launch.threads, math.ceil(loads / warps / ahead)) if loads else 0.0
+    ahead = loads / warps / rounds if loads else 1.0
+    fresh_share = fresh / load_sectors if load_sectors else 0.0
+    from_dram = min(1.0, launch.cold_read_bytes / (32.0 * fresh)) if fresh else 0.0
+    resident_warps = min(resident * warps_per_block, warps / busy) * busy / gpu.multiprocessors
+    missed = from_dram * (DRAM_LATENCY_CYCLES + LOADED_LATENCY_CYCLES * resident_warps) + (1.0 - from_dram) * L2_LATENCY_CYCLES
+    missing = min(1.0, fresh_share * max(1.0, ahead / 2.0))
+    load_latency = missing * missed + (1.0 - missing) * L1_LATENCY_CYCLES
     per_warp = (
         ISSUE_CYCLES * instructions / warps
-        + load_latency * max(rounds, 1 if loads else 0)
-        + SHARED_LATENCY_CYCLES * shared / warps / 2.0
+        + load_latency * rounds
+        + SHARED_LATENCY_CYCLES * shared / warps
+        + SHARED_ATOMIC_LATENCY_CYCLES * launch.total("requests", "shared", atomic=True) / warps
         + WARP_OP_CYCLES * launch.warp_ops / warps
         + BARRIER_CYCLES * launch.barriers / launch.blocks
-        + (L2_LATENCY_CYCLES if atomics else 0.0)
     )
-    latency = waves * per_warp / clock + launch.grid_barriers * 1.5
+    latency = waves * per_warp / clock + launch.grid_barriers * GRID_BARRIER_US
 
     sectors = launch.total("sectors", "global", atomic=True)
-    atomic = max(
-        launch.same_address_atomics * SAME_ADDRESS_ATOMIC_NS * 1e-3,
-        sectors / ATOMIC_SECTORS_PER_CLOCK / clock,
-        launch.shared_same_address_atomics * waves * SHARED_ATOMIC_CYCLES / clock,
-    )
-    parts = (issue, latency, dram, l2, l1, shared_time, atomic)
+    atomic = max(launch.same_sector_atomics * SECTOR_ATOMIC_NS * 1e-3, sectors / ATOMIC_SECTORS_PER_CLOCK / clock)
+    shared_time += launch.shared_same_address_atomics * waves * SHARED_ATOMIC_CYCLES / clock
+    parts = (issue, latency, dram, l2, l1, shared_time)
+    # Atomics come at the end of most kernels, when the rest is done.
+    time = RAMP_US + sum(part**SOFTNESS for part in parts) ** (1.0 / SOFTNESS) + atomic
     return LaunchCost(
-        time_us=sum(part**SOFTNESS for part in parts) ** (1.0 / SOFTNESS), issue_us=issue, latency_us=latency,
+        time_us=time, issue_us=issue, latency_us=latency,
         dram_us=dram, l2_us=l2, l1_us=l1, shared_us=shared_time, atomic_us=atomic,
     )  # fmt: skip
 
@@ -143,7 +165,7 @@ def call_cost_us(counters: Counters, gpu: GpuModel, *, floor_us: float = 0.0) ->
     work = sum(launch_cost(launch, gpu).time_us for launch in counters.launches)
     steps = len(counters.launches) + counters.copies
     gaps = max(0, steps - 1) * NEXT_LAUNCH_US
-    host = counters.allocations * ALLOCATION_US + counters.synchronizations * 8.0
+    host = counters.allocations * ALLOCATION_US + counters.synchronizations * SYNCHRONIZE_US
     return gpu.empty_launch_us + max(work, floor_us) + gaps + host
 
 

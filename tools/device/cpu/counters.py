@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,6 +55,8 @@ class LaunchCounters(Record):
     shared_atomics: int
     atomic_addresses: int
     same_address_atomics: int
+    same_sector_atomics: int
+    """Atomics on global memory that hit the most used 32 bytes: the L2 does them one after another."""
     shared_same_address_atomics: int
     traced: bool
     sampled_blocks: int = 0
@@ -65,10 +67,19 @@ class LaunchCounters(Record):
     read_bytes: float = 0.0
     """Distinct bytes of global memory read, in whole sectors."""
     write_bytes: float = 0.0
-    loads_per_thread: int = 0
-    """Most global loads that one thread executed."""
+    cold_read_bytes: float = 0.0
+    """Of these, bytes that nothing in this call touched before."""
+    cold_write_bytes: float = 0.0
+    load_groups: float = 0.0
+    """Groups of global loads of each thread, summed: between two groups lies a barrier."""
+    store_groups: float = 0.0
+    """More groups if a global store that might alias also ends a group."""
+    load_positions: float = 1.0
+    """Global loads ÷ those of the busiest source position: how many a loop makes per iteration."""
     local_bytes: float = 0.0
     sites: tuple[SiteCounters, ...] = ()
+    unaliased: bool = False
+    """The kernel's pointers are `__restrict__`, so that its loads need not wait for its stores."""
 
     @property
     def threads_per_block(self) -> int:
@@ -114,8 +125,11 @@ class Counters(Record):
     synchronizations: int = 0
 
 
-def read_counters(raw: Mapping[str, Any], library: Path | None) -> Counters:
-    """Turn the runtime's JSON into records. `library` is the instrumented one whose addresses are to become lines."""
+def read_counters(raw: Mapping[str, Any], library: Path | None, unaliased: Collection[str] = ()) -> Counters:
+    """Turn the runtime's JSON into records. `library` is the instrumented one whose addresses are to become lines.
+
+    `unaliased` names the kernels whose pointers are `__restrict__`.
+    """
     offsets = {site["pc"] for launch in raw["launches"] for site in launch.get("sites", ())}
     offsets |= {offset for f in raw["findings"] for offset in (f["pc"], f["pc2"])}
     lines = source_lines(library, offsets - {0}) if library else {}
@@ -128,7 +142,7 @@ def read_counters(raw: Mapping[str, Any], library: Path | None) -> Counters:
         findings[key] = RuntimeFinding(
             kind=f["kind"], kernel=f["kernel"], text=text, line=line, line2=line2, count=count
         )
-    launches = [_launch(launch, lines) for launch in raw["launches"]]
+    launches = [_launch(launch, lines, base_name(launch["kernel"]) in unaliased) for launch in raw["launches"]]
     return Counters(
         launches=tuple(_fill_untraced(launches)), findings=tuple(findings.values()), allocations=raw["allocations"],
         copies=raw["copies"], synchronizations=raw["synchronizations"],
@@ -162,7 +176,12 @@ def source_lines(library: Path, offsets: Iterable[int]) -> dict[int, int]:
     return found
 
 
-def _launch(raw: Mapping[str, Any], lines: Mapping[int, int]) -> LaunchCounters:
+def base_name(kernel: str) -> str:
+    """Return a kernel's name without namespaces and template arguments."""
+    return kernel.split("<")[0].split("::")[-1].strip("& ")
+
+
+def _launch(raw: Mapping[str, Any], lines: Mapping[int, int], unaliased: bool) -> LaunchCounters:
     scale = raw["blocks"] / raw["sampled_blocks"] if raw.get("sampled_blocks") else 1.0
     sites: dict[tuple[Any, ...], dict[str, float]] = {}
     for site in raw.get("sites", ()):
@@ -189,22 +208,26 @@ def _launch(raw: Mapping[str, Any], lines: Mapping[int, int]) -> LaunchCounters:
             if space == "global":
                 sums["fresh_sectors"] += site["fresh_sectors"] * formed
     arrays = raw.get("arrays_bytes", 0)
+    loads = [s["accesses"][0] for s in raw.get("sites", ()) if s["accesses"][0] and not s["write"]]
     scaled = {
         name: raw.get(name, 0) * scale
-        for name in ("idle_threads", "redundant_threads", "repeated_stores", "stores", "local_bytes")
+        for name in ("idle_threads", "redundant_threads", "repeated_stores", "stores", "local_bytes", "load_groups", "store_groups")
     }
     return LaunchCounters(
         **{name: raw[name] for name in (
             "kernel", "line", "grid", "block", "blocks", "threads", "dynamic_bytes", "static_bytes", "cooperative",
             "barriers", "grid_barriers", "warp_ops", "atomics", "shared_atomics", "atomic_addresses",
-            "same_address_atomics", "shared_same_address_atomics", "traced",
+            "same_address_atomics", "same_sector_atomics", "shared_same_address_atomics", "traced",
         )},
         sampled_blocks=raw.get("sampled_blocks", 0),
         **scaled,
         # Blocks may read the same bytes: no more than the arrays hold.
         read_bytes=min(raw.get("unique_read_bytes", 0) * scale, max(arrays, raw.get("unique_read_bytes", 0))),
         write_bytes=min(raw.get("unique_write_bytes", 0) * scale, max(arrays, raw.get("unique_write_bytes", 0))),
-        loads_per_thread=raw.get("longest_chain", 0),
+        unaliased=unaliased,
+        cold_read_bytes=min(raw.get("cold_read_bytes", 0) * scale, max(arrays, raw.get("cold_read_bytes", 0))),
+        cold_write_bytes=min(raw.get("cold_write_bytes", 0) * scale, max(arrays, raw.get("cold_write_bytes", 0))),
+        load_positions=sum(loads) / max(loads) if loads else 1.0,
         sites=tuple(
             SiteCounters(
                 line=line, space=space, bytes=size, write=write, atomic=atomic, **sums,
@@ -232,7 +255,11 @@ def _fill_untraced(launches: list[LaunchCounters]) -> list[LaunchCounters]:
                 "stores",
                 "read_bytes",
                 "write_bytes",
-                "loads_per_thread",
+                "cold_read_bytes",
+                "cold_write_bytes",
+                "load_groups",
+                "store_groups",
+                "load_positions",
                 "local_bytes",
                 "sites",
                 "sampled_blocks",

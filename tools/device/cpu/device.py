@@ -18,7 +18,7 @@ from ..gpu_model import DEFAULT_GPU, GpuModel, gpu_model
 from ..port import DeviceInfo, Unsupported
 from ..runner.client import Limits, RunnerProcess
 from ..runner.host_program import build_host_program
-from .build import host_build, kernel_lines, trace_library
+from .build import host_build, read_source, trace_library
 from .cost import call_cost_us, floor_us
 from .counters import Counters, read_counters
 from .profile import profile_of
@@ -92,7 +92,8 @@ class CpuDevice:
     def build(self, candidate: Candidate, task: Task, precision: Precision) -> Build:
         """Compile a candidate to a shared object, cached by content; with nvcc first, where there is one."""
         checked = nvcc_check(candidate, task.contract, self.gpu.arch, self._root) if self._use_nvcc else None
-        return host_build(candidate, task.contract, checked=checked, root=self._root)
+        entries = (task.contract.entry, task.contract.workspace_entry)
+        return host_build(candidate, entries, checked=checked, root=self._root)
 
     def open(self, build: Build, task: Task, precision: Precision) -> CpuRunner:
         """Start a process with this library loaded."""
@@ -166,7 +167,7 @@ class CpuDevice:
         """
         arrays = self._arrays(task, precision, case, secrets.randbits(63))
         counters = self.count(build, task, precision, case, arrays)
-        return profile_of(counters, self.gpu, case.name, kernel_lines(build))
+        return profile_of(counters, self.gpu, case.name, read_source(build).kernels)
 
     def sanitize(self, build: Build, task: Task, precision: Precision, case: Case) -> tuple[CaseEvidence, ...]:
         """Run one call with every access traced: races, bounds, uninitialised shared memory, barriers and masks."""
@@ -201,7 +202,7 @@ class CpuDevice:
             if result.status != "ok":
                 reason = with_lines(result.message, library)
                 raise Unsupported(f"nothing to count at {case.name}: the call ended with {result.status}: {reason}")
-            return read_counters(runner.counters(), library)
+            return read_counters(runner.counters(), library, read_source(build).unaliased)
 
     def _trace(self, library: Path, task: Task, precision: Precision, blocks: int) -> RunnerProcess:
         return RunnerProcess(

@@ -10,7 +10,7 @@ from ...profile.metrics import metric
 from ...records import LaunchProfile, Metric, Profile
 from ..gpu_model import WARP, GpuModel
 from .cost import launch_cost, resident_blocks
-from .counters import Counters, LaunchCounters
+from .counters import Counters, LaunchCounters, base_name
 
 NOTE = (
     "Counted by running the kernels on the CPU: requests, sectors and wavefronts are exact for the traced blocks; "
@@ -25,10 +25,9 @@ def profile_of(counters: Counters, gpu: GpuModel, case: str, kernel_lines: Mappi
 
 
 def _launch_profile(launch: LaunchCounters, gpu: GpuModel, kernel_lines: Mapping[str, int]) -> LaunchProfile:
-    name = launch.kernel.split("<")[0].split("::")[-1].strip()
     return LaunchProfile(
         kernel=launch.kernel, grid=launch.grid, block=launch.block, metrics=_metrics(launch, gpu),
-        line=kernel_lines.get(name, launch.line),
+        line=kernel_lines.get(base_name(launch.kernel), launch.line),
     )  # fmt: skip
 
 

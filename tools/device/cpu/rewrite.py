@@ -49,6 +49,8 @@ class HostSource:
     text: str
     kernels: dict[str, int]
     """Name of each `__global__` function → the line of its name."""
+    unaliased: frozenset[str]
+    """Kernels that say `__restrict__` of their pointers."""
     refusals: tuple[Refusal, ...]
 
 
@@ -87,6 +89,7 @@ class _Kernel:
     line: int
     parameters: int
     """Template parameters; 0: not a template."""
+    restrict: bool
 
 
 class _Rewriter:
@@ -115,15 +118,16 @@ class _Rewriter:
         ):  # no macro: the C++ library uses the name itself
             self.edits.append((*match.span(), "__attribute__((noinline))"))
         kernels = {name: found[0].line for name, found in self.kernels.items()}
+        unaliased = frozenset(name for name, found in self.kernels.items() if found[0].restrict)
         if self.refusals:
-            return HostSource("", kernels, tuple(sorted(self.refusals, key=lambda r: r.line)))
+            return HostSource("", kernels, unaliased, tuple(sorted(self.refusals, key=lambda r: r.line)))
         out: list[str] = ['#line 1 "candidate.cu"\n']
         position = 0
         for start, end, text in sorted(self.edits):
             out += [self.source[position:start], text]
             position = end
         out.append(self.source[position:])
-        return HostSource("".join(out), kernels, ())
+        return HostSource("".join(out), kernels, unaliased, ())
 
     def _line(self, position: int) -> int:
         return bisect_right(self.starts, position)
@@ -170,7 +174,7 @@ class _Rewriter:
             if parent is not None and parent.type == "template_declaration":
                 listed = parent.child_by_field_name("parameters")
                 parameters = len(listed.named_children) if listed is not None else 0
-            kernel = _Kernel(self._line(at(node.start_byte) + named.end() + name.start(1)), parameters)
+            kernel = _Kernel(self._line(at(node.start_byte) + named.end() + name.start(1)), parameters, "__restrict" in head)
             found = self.kernels.setdefault(name.group(1), [])
             if body is not None:
                 found.insert(0, kernel)

@@ -162,7 +162,7 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 
 cudaError_t cudaDeviceSynchronize() {
-    ++counters.synchronizations;
+    counters.synchronizations += from_candidate(uintptr_t(__builtin_return_address(0)));
     return last_is_sticky ? last_error : cudaSuccess;
 }
 cudaError_t cudaDeviceReset() { return cudaSuccess; }
@@ -249,7 +249,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t s) {
     if (uintptr_t(s) > 2) delete s;
     return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    counters.synchronizations += from_candidate(uintptr_t(__builtin_return_address(0)));
+    return last_is_sticky ? last_error : cudaSuccess;
+}
 cudaError_t cudaStreamQuery(cudaStream_t) { return last_is_sticky ? last_error : cudaSuccess; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaEventCreate(cudaEvent_t* e) { *e = new cpusim_event{false, 0.0}; return cudaSuccess; }

@@ -48,7 +48,7 @@ private:
     }
 };
 
-AddressCounts global_atomics, shared_atomics;
+AddressCounts global_atomics, sector_atomics, shared_atomics;
 unsigned counted_launch = 0;
 
 std::string quoted(const std::string& text) {
@@ -106,6 +106,7 @@ void cpusim_atomic(const void* pointer, int bytes, int line) {
     if (counted_launch != cpusim_state.launch) {
         counted_launch = cpusim_state.launch;
         global_atomics.clear();
+        sector_atomics.clear();
         shared_atomics.clear();
     }
     uintptr_t address = uintptr_t(pointer);
@@ -120,11 +121,14 @@ void cpusim_atomic(const void* pointer, int bytes, int line) {
         uint64_t& count = global_atomics.at(address);
         if (count == 0) ++launch->atomic_addresses;
         if (++count > launch->same_address_atomics) launch->same_address_atomics = count;
+        uint64_t in_sector = ++sector_atomics.at(address & ~uintptr_t(31));
+        if (in_sector > launch->same_sector_atomics) launch->same_sector_atomics = in_sector;
     }
     trace_atomic(address, bytes, line);
 }
 
 void cpusim_counters_reset() {
+    trace_call_begin();
     counters.launches.clear();
     counters.findings.clear();
     counters.allocations = counters.copies = counters.synchronizations = counters.skipped_launches = 0;
@@ -158,6 +162,7 @@ const char* cpusim_counters_json() {
         number(out, "shared_atomics", r.shared_atomics);
         number(out, "atomic_addresses", r.atomic_addresses);
         number(out, "same_address_atomics", r.same_address_atomics);
+        number(out, "same_sector_atomics", r.same_sector_atomics);
         number(out, "shared_same_address_atomics", r.blocks ? (r.shared_same_address + r.blocks - 1) / r.blocks : 0);
         number(out, "blocks", r.blocks);
         if (r.traced) {
@@ -170,7 +175,10 @@ const char* cpusim_counters_json() {
             number(out, "unique_write_bytes", r.unique_write_bytes);
             number(out, "arrays_bytes", r.arrays_bytes);
             number(out, "local_bytes", r.local_bytes);
-            number(out, "longest_chain", r.chain);
+            number(out, "cold_read_bytes", r.cold_read_bytes);
+            number(out, "cold_write_bytes", r.cold_write_bytes);
+            number(out, "load_groups", r.load_groups);
+            number(out, "store_groups", r.store_groups);
             number(out, "truncated", r.truncated);
             out += ",\"sites\":[";
             bool first_site = true;

@@ -45,7 +45,6 @@ cudaError_t allocate(void** pointer, size_t bytes, Kind kind) {
     if (kind == Kind::device && !visible_now) mprotect(reinterpret_cast<void*>(a.map + guard), body, PROT_NONE);
     allocations.insert(std::lower_bound(allocations.begin(), allocations.end(), a.begin, by_begin), a);
     device_bytes += body;
-    ++counters.allocations;
     *pointer = reinterpret_cast<void*>(a.begin);
     return cudaSuccess;
 }
@@ -147,31 +146,10 @@ void device_memory_visible(bool visible) {
         if (a.kind == Kind::device) mprotect(reinterpret_cast<void*>(a.map + guard), a.map_end - a.map - 2 * guard, visible ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-}  // namespace cpusim
+namespace {
 
-using namespace cpusim;
-
-extern "C" {
-
-cudaError_t cudaMalloc(void** p, size_t bytes) { return allocate(p, bytes, Kind::device); }
-cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t) { return allocate(p, bytes, Kind::device); }
-cudaError_t cudaMallocManaged(void** p, size_t bytes, unsigned) { return allocate(p, bytes, Kind::managed); }
-cudaError_t cudaMallocHost(void** p, size_t bytes, unsigned) { return allocate(p, bytes, Kind::host); }
-cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) { return allocate(p, bytes, Kind::host); }
-cudaError_t cudaFree(void* p) { return release(p, false); }
-cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return release(p, false); }
-cudaError_t cudaFreeHost(void* p) { return release(p, true); }
-cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
-cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) { *device = host; return cudaSuccess; }
-cudaError_t cudaMallocPitch(void** p, size_t* pitch, size_t width, size_t height) {
-    *pitch = (width + 511) / 512 * 512;
-    return cudaMalloc(p, *pitch * height);
-}
-
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0) return cudaSuccess;
-    ++counters.copies;
     cudaError_t error = check_range(to, bytes, kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyHostToHost, "cudaMemcpy, destination");
     if (error == cudaSuccess) error = check_range(from, bytes, kind != cudaMemcpyHostToDevice && kind != cudaMemcpyHostToHost, "cudaMemcpy, source");
     if (error != cudaSuccess) return error;
@@ -179,33 +157,63 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
     memmove(to, from, bytes);
     return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) { return cudaMemcpy(to, from, bytes, kind); }
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
-    for (size_t row = 0; row < height; ++row) {
-        cudaError_t error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width, kind);
-        if (error != cudaSuccess) return error;
-    }
-    return cudaSuccess;
-}
-cudaError_t cudaMemcpy2DAsync(void* to, size_t tp, const void* from, size_t fp, size_t w, size_t h, cudaMemcpyKind kind, cudaStream_t) { return cudaMemcpy2D(to, tp, from, fp, w, h, kind); }
-cudaError_t cudaMemset(void* p, int value, size_t bytes) {
+
+cudaError_t fill(void* p, int value, size_t bytes) {
     if (bytes == 0) return cudaSuccess;
-    ++counters.copies;
     cudaError_t error = check_range(p, bytes, true, "cudaMemset");
     if (error != cudaSuccess) return error;
     Visible open;
     memset(p, value, bytes);
     return cudaSuccess;
 }
-cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t) { return cudaMemset(p, value, bytes); }
-cudaError_t cudaMemset2D(void* p, size_t pitch, int value, size_t width, size_t height) {
-    for (size_t row = 0; row < height; ++row) {
-        cudaError_t error = cudaMemset(static_cast<char*>(p) + row * pitch, value, width);
-        if (error != cudaSuccess) return error;
-    }
-    return cudaSuccess;
+
+cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < height && error == cudaSuccess; ++row)
+        error = copy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width, kind);
+    return error;
 }
-cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t w, size_t h, cudaStream_t) { return cudaMemset2D(p, pitch, value, w, h); }
+
+cudaError_t fill_rows(void* p, size_t pitch, int value, size_t width, size_t height) {
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < height && error == cudaSuccess; ++row) error = fill(static_cast<char*>(p) + row * pitch, value, width);
+    return error;
+}
+
+}  // namespace
+}  // namespace cpusim
+
+using namespace cpusim;
+
+// Counts a call if the candidate made it (and not the program around it).
+#define CPUSIM_COUNT(WHAT) (counters.WHAT += from_candidate(uintptr_t(__builtin_return_address(0))))
+
+extern "C" {
+
+cudaError_t cudaMalloc(void** p, size_t bytes) { CPUSIM_COUNT(allocations); return allocate(p, bytes, Kind::device); }
+cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t) { return allocate(p, bytes, Kind::device); }
+cudaError_t cudaMallocManaged(void** p, size_t bytes, unsigned) { CPUSIM_COUNT(allocations); return allocate(p, bytes, Kind::managed); }
+cudaError_t cudaMallocHost(void** p, size_t bytes, unsigned) { CPUSIM_COUNT(allocations); return allocate(p, bytes, Kind::host); }
+cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) { CPUSIM_COUNT(allocations); return allocate(p, bytes, Kind::host); }
+cudaError_t cudaFree(void* p) { return release(p, false); }
+cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return release(p, false); }
+cudaError_t cudaFreeHost(void* p) { return release(p, true); }
+cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) { *device = host; return cudaSuccess; }
+cudaError_t cudaMallocPitch(void** p, size_t* pitch, size_t width, size_t height) {
+    CPUSIM_COUNT(allocations);
+    *pitch = (width + 511) / 512 * 512;
+    return allocate(p, *pitch * height, Kind::device);
+}
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { CPUSIM_COUNT(copies); return copy(to, from, bytes, kind); }
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) { CPUSIM_COUNT(copies); return copy(to, from, bytes, kind); }
+cudaError_t cudaMemcpy2D(void* to, size_t tp, const void* from, size_t fp, size_t w, size_t h, cudaMemcpyKind kind) { CPUSIM_COUNT(copies); return copy_rows(to, tp, from, fp, w, h, kind); }
+cudaError_t cudaMemcpy2DAsync(void* to, size_t tp, const void* from, size_t fp, size_t w, size_t h, cudaMemcpyKind kind, cudaStream_t) { CPUSIM_COUNT(copies); return copy_rows(to, tp, from, fp, w, h, kind); }
+cudaError_t cudaMemset(void* p, int value, size_t bytes) { CPUSIM_COUNT(copies); return fill(p, value, bytes); }
+cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t) { CPUSIM_COUNT(copies); return fill(p, value, bytes); }
+cudaError_t cudaMemset2D(void* p, size_t pitch, int value, size_t w, size_t h) { CPUSIM_COUNT(copies); return fill_rows(p, pitch, value, w, h); }
+cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t w, size_t h, cudaStream_t) { CPUSIM_COUNT(copies); return fill_rows(p, pitch, value, w, h); }
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
     *total_bytes = size_t(140) << 30;
     *free_bytes = *total_bytes - device_bytes;

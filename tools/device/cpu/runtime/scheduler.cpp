@@ -502,7 +502,7 @@ int cpusim_launch(const LaunchConfig* config, void (*loop)(void*), void* closure
     launch_frame = uintptr_t(closure);
     cooperative_now = config->cooperative;
     launch_result = cudaSuccess;
-    trace_launch_begin();
+    trace_launch_begin(uintptr_t(loop));
     if (cooperative_now) {
         blocks.assign(size_t(grid), Block{});
         for (uint64_t i = 0; i < grid; ++i) begin_block(blocks[size_t(i)], i);

@@ -127,6 +127,7 @@ struct BlockTrace {
     std::vector<Byte> shared;
     std::vector<uint32_t> warp_time;
     std::vector<uint32_t> stores, repeats, loads;  // global ones, per thread
+    std::vector<uint32_t> load_time, loads_at_store;  // barrier interval of the last load; loads done at the last store
 };
 
 BlockTrace* now = nullptr;  // the running block, if it is traced
@@ -136,6 +137,7 @@ uint32_t barrier_time = 1, block_serial = 0;
 bool launch_traced = false;
 uint64_t sample_count = 0;
 uint64_t block_accesses = 0;
+uint32_t call_first_launch = 1, last_launch = 0;
 std::map<std::string, unsigned> traced_launches;
 
 // A second write to the same place in one interval is a race only if it changes the value: known after it is done.
@@ -260,7 +262,12 @@ void global_access(BlockTrace& b, uintptr_t address, int bytes, bool write, bool
     if (write) {
         ++b.stores[t];
         ++launch->stores;
+        b.loads_at_store[t] = b.loads[t];
     } else {
+        // Loads of one group may be in flight together: no barrier and no store is between them.
+        if (b.load_time[t] != barrier_time) ++launch->load_groups;
+        else if (b.loads[t] && b.loads_at_store[t] == b.loads[t]) ++launch->store_groups;
+        b.load_time[t] = barrier_time;
         ++b.loads[t];
     }
     bool repeated = write && !atomic && bytes >= 2;
@@ -290,6 +297,7 @@ void global_access(BlockTrace& b, uintptr_t address, int bytes, bool write, bool
     }
     for (uintptr_t a = address & ~uintptr_t(31); a < address + size_t(bytes); a += 32) {
         Sector& s = shadow->sector(a < shadow->begin ? shadow->begin : a);
+        if (s.read_launch < call_first_launch && s.write_launch < call_first_launch) (write && !atomic ? launch->cold_write_bytes : launch->cold_read_bytes) += 32;
         if (write && s.write_launch != cpusim_state.launch) {
             s.write_launch = cpusim_state.launch;
             launch->unique_write_bytes += 32;
@@ -409,7 +417,6 @@ void finish(BlockTrace& b) {
     for (size_t t = 0; t < b.stores.size(); ++t) {
         if (b.stores[t] + b.loads[t] == 0) ++launch->idle_threads;
         else if (b.stores[t] && b.repeats[t] == b.stores[t]) ++launch->redundant_threads;
-        launch->chain = std::max<uint64_t>(launch->chain, b.loads[t]);
     }
     ++launch->sampled_blocks;
 }
@@ -421,6 +428,7 @@ bool sampled(uint64_t linear, uint64_t blocks) {
     return k < sample_count && k * (blocks - 1) / (sample_count - 1) == linear;
 }
 
+// Finds the object that holds an address; without one, takes the last object: the one that is being loaded.
 int find_image(dl_phdr_info* info, size_t, void* wanted) {
     uintptr_t low = ~uintptr_t(0), high = 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -429,16 +437,25 @@ int find_image(dl_phdr_info* info, size_t, void* wanted) {
         low = std::min(low, begin);
         high = std::max(high, begin + info->dlpi_phdr[i].p_memsz);
     }
-    uintptr_t pc = *static_cast<uintptr_t*>(wanted);
-    if (pc < low || pc >= high) return 0;
+    uintptr_t inside = *static_cast<uintptr_t*>(wanted);
+    if (inside && (inside < low || inside >= high)) return 0;
     image_begin = low;
     image_end = high;
-    return 1;
+    return inside != 0;
 }
 
 }  // namespace
 
-void trace_launch_begin() {
+void trace_call_begin() {
+    call_first_launch = last_launch + 1;
+    traced_launches.clear();
+}
+
+bool from_candidate(uintptr_t pc) { return !instrumented || (image_begin <= pc && pc < image_end); }
+
+void trace_launch_begin(uintptr_t code) {
+    if (instrumented && (code < image_begin || code >= image_end)) dl_iterate_phdr(find_image, &code);
+    last_launch = cpusim_state.launch;
     LaunchRecord* launch = current_launch();
     launch_traced = instrumented && ++traced_launches[launch->kernel + "/" + std::to_string(launch->blocks) + "/" + std::to_string(launch->threads)] <= traced_launches_per_kernel;
     launch->traced = launch_traced;
@@ -481,6 +498,8 @@ void trace_enter_block(uint64_t linear) {
         slot->stores.assign(cpusim_state.now.count, 0);
         slot->repeats.assign(cpusim_state.now.count, 0);
         slot->loads.assign(cpusim_state.now.count, 0);
+        slot->load_time.assign(cpusim_state.now.count, 0);
+        slot->loads_at_store.assign(cpusim_state.now.count, 0);
         ++barrier_time;
         block_accesses = 0;
     }
@@ -533,9 +552,9 @@ using namespace cpusim;
 
 extern "C" {
 void __tsan_init() {
-    uintptr_t pc = CPUSIM_PC;
+    uintptr_t any = 0;
     instrumented = true;
-    dl_iterate_phdr(find_image, &pc);
+    dl_iterate_phdr(find_image, &any);
 }
 CPUSIM_CALLBACK(1)
 CPUSIM_CALLBACK(2)

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cudamaster.tools.device.cpu.build import host_build, trace_library
+from cudamaster.tools.device.cpu.toolchain import runtime_library
+from cudamaster.tools.records import Build, Candidate
+
+HERE = Path(__file__).parent
+
+
+class Host:
+    """Builds sources whose entries have any signature, and calls them in a child process."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def build(self, source: str, entries: Sequence[str]) -> Build:
+        """Compile without nvcc; the entries are exported."""
+        return host_build(Candidate(source=source), entries, checked=None, root=self.root)
+
+    def call(self, calls: Sequence[dict[str, Any]], **environment: str) -> list[dict[str, Any]]:
+        """Run the calls in one child process."""
+        job = self.root / "job.json"
+        job.write_text(json.dumps({"runtime": str(runtime_library(self.root)), "calls": list(calls)}))
+        done = subprocess.run(
+            [sys.executable, str(HERE / "harness.py"), str(job)],
+            capture_output=True, text=True, timeout=100, env={"PATH": "/usr/bin:/bin", **environment},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        results: list[dict[str, Any]] = json.loads(done.stdout)
+        return results
+
+    def trace(self, build: Build) -> Path:
+        """Return the instrumented library."""
+        return trace_library(build, self.root)
+
+
+@pytest.fixture(scope="session")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
+    return Host(tmp_path_factory.mktemp("cpu"))

@@ -1,0 +1,75 @@
+"""Runs libraries of the cpu device in a child process: `python harness.py JOB.json` prints one JSON object.
+
+A job holds `runtime` (the runtime library) and `calls`: library, entry, arguments. An argument is an int, a float, or an
+array: {"dtype", "shape", "seed" | "data" | "fill", "out": bool}. Outputs come back as lists (or as .npy files for big ones).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def run(job: dict[str, Any]) -> list[dict[str, Any]]:
+    """Make each call and return status, outputs and counters of each."""
+    runtime = ctypes.CDLL(job["runtime"], mode=ctypes.RTLD_GLOBAL)
+    runtime.cpusim_counters_json.restype = ctypes.c_char_p
+    runtime.cudaGetErrorString.restype = ctypes.c_char_p
+    results = []
+    for call in job["calls"]:
+        library = ctypes.CDLL(call["library"])
+        arguments: list[Any] = []
+        buffers: list[tuple[ctypes.c_void_p, Any, bool]] = []
+        for argument in call["arguments"]:
+            if isinstance(argument, dict):
+                array = draw(argument)
+                pointer = ctypes.c_void_p()
+                assert runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(array.nbytes)) == 0
+                assert runtime.cudaMemcpy(pointer, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), 1) == 0
+                buffers.append((pointer, array, bool(argument.get("out"))))
+                arguments.append(pointer)
+            elif isinstance(argument, float):
+                arguments.append(ctypes.c_float(argument))
+            else:
+                arguments.append(ctypes.c_int(argument))
+        runtime.cpusim_counters_reset()
+        status = getattr(library, call["entry"])(*arguments, ctypes.c_void_p())
+        status = status or runtime.cudaDeviceSynchronize() or runtime.cudaGetLastError()
+        result: dict[str, Any] = {"status": status, "message": runtime.cudaGetErrorString(status).decode()}
+        result["counters"] = json.loads(runtime.cpusim_counters_json())
+        outputs = []
+        for pointer, array, out in buffers:
+            if out:
+                runtime.cudaMemcpy(ctypes.c_void_p(array.ctypes.data), pointer, ctypes.c_size_t(array.nbytes), 2)
+                if call.get("keep"):
+                    path = Path(call["keep"]) / f"{len(results)}-{len(outputs)}.npy"
+                    np.save(path, array)
+                    outputs.append(str(path))
+            runtime.cudaFree(pointer)
+        result["outputs"] = outputs
+        results.append(result)
+    return results
+
+
+def draw(argument: dict[str, Any]) -> Any:
+    """Make the array that an argument describes."""
+    dtype, shape = np.dtype(argument["dtype"]), tuple(argument["shape"])
+    if "data" in argument:
+        return np.array(argument["data"], dtype).reshape(shape)
+    if "seed" in argument:
+        rng = np.random.default_rng(argument["seed"])
+        if dtype.kind == "f":
+            return rng.uniform(-1, 1, shape).astype(dtype)
+        if argument.get("bf16"):
+            return (rng.uniform(-1, 1, shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        return rng.integers(0, argument.get("below", 100), shape).astype(dtype)
+    return np.full(shape, argument.get("fill", 0), dtype)
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(json.loads(Path(sys.argv[1]).read_text()))))

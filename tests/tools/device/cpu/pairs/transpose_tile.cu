@@ -1,0 +1,26 @@
+// Strided stores against a padded shared tile. n = 1024
+#include <cuda_runtime.h>
+
+__global__ void naive(float* out, const float* x, int n) {
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    for (int k = 0; k < 32; k += 8) out[c * n + r + k] = x[(r + k) * n + c];
+}
+
+__global__ void tiled(float* out, const float* x, int n) {
+    __shared__ float tile[32][33];
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    for (int k = 0; k < 32; k += 8) tile[threadIdx.y + k][threadIdx.x] = x[(r + k) * n + c];
+    __syncthreads();
+    int oc = blockIdx.y * 32 + threadIdx.x, orow = blockIdx.x * 32 + threadIdx.y;
+    for (int k = 0; k < 32; k += 8) out[(orow + k) * n + oc] = tile[threadIdx.x][threadIdx.y + k];
+}
+
+extern "C" cudaError_t before(float* out, const float* x, const float* y, int n, cudaStream_t stream) {
+    naive<<<dim3(n / 32, n / 32), dim3(32, 8), 0, stream>>>(out, x, n);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t after(float* out, const float* x, const float* y, int n, cudaStream_t stream) {
+    tiled<<<dim3(n / 32, n / 32), dim3(32, 8), 0, stream>>>(out, x, n);
+    return cudaGetLastError();
+}
