@@ -26,10 +26,17 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key")
 
 
-@pytest.fixture
-def server() -> Iterator[FakeOpenAI]:
+@pytest.fixture(scope="session")
+def one_server() -> Iterator[FakeOpenAI]:
     with FakeOpenAI() as fake:
         yield fake
+
+
+@pytest.fixture
+def server(one_server: FakeOpenAI) -> FakeOpenAI:
+    """A server with an empty script. Its address stays, so the clients' connection pool is made once."""
+    one_server.reset()
+    return one_server
 
 
 @pytest.fixture

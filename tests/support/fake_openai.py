@@ -23,15 +23,24 @@ USAGE = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
 class FakeOpenAI:
     """Answers each POST with the next turn of `script`, or with what `reply` makes of the prompt once it is used up.
 
-    A context manager. `requests` holds every body, `headers` every header set, `answered` how many got a completion.
+    A context manager. `requests` holds every body, `headers` every header set, `answers` each completion that was sent.
     """
 
     script: list[Turn] = field(default_factory=list)
     reply: Callable[[str], Turn] | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
-    answered: int = 0
+    answers: list[Turn] = field(default_factory=list)
     url: str = ""
+
+    @property
+    def answered(self) -> int:
+        """How many requests got a completion."""
+        return len(self.answers)
+
+    def reset(self) -> None:
+        """Forget the script and all that was asked; what is still being answered counts no more."""
+        self.script, self.reply, self.requests, self.headers, self.answers = [], None, [], [], []
 
     def __enter__(self) -> Self:
         fake, self._lock = self, threading.Lock()
@@ -66,6 +75,7 @@ class FakeOpenAI:
 
     def serve(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         with self._lock:
+            answers = self.answers
             self.requests.append(body)
             self.headers.append({k.lower(): v for k, v in handler.headers.items()})
             prompt = body["messages"][-1]["content"]
@@ -83,15 +93,11 @@ class FakeOpenAI:
             error = error if isinstance(error, dict) else {"message": error, "type": "error", "code": None}
             self._send(handler, status, json.dumps({"error": error}), turn)
         elif body.get("stream"):
-            self._answered()
+            answers.append(turn)
             self._send(handler, 200, stream(body, turn), turn, "text/event-stream")
         else:
-            self._answered()
+            answers.append(turn)
             self._send(handler, 200, json.dumps(completion(body, turn)), turn)
-
-    def _answered(self) -> None:
-        with self._lock:
-            self.answered += 1
 
     def _send(
         self, handler: BaseHTTPRequestHandler, status: int, text: str, turn: Turn, kind: str = "application/json"
