@@ -40,7 +40,7 @@ class Kernel:
     name: str
     launches: tuple[LaunchProfile, ...]
     share: float
-    """Of the call's time; of its launches where times are absent."""
+    """Of the call's time, launches around the kernels included; of the number of launches where times are absent."""
     metrics: Mapping[str, float]
     source: KernelSource | None
     sass: SassMix | None
@@ -117,7 +117,7 @@ class Subject:
         groups: dict[str, list[LaunchProfile]] = {}
         for launch in self.profile.launches:
             groups.setdefault(launch.kernel, []).append(launch)
-        whole = self.time_us
+        whole = self.call_us
         found = []
         for name, launches in groups.items():
             plain = plain_name(name)
