@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,7 +71,7 @@ def show_summary(out: Console, summary: Summary) -> None:
     if summary.best:
         rows.add_row("strategy", f"{summary.best.strategy or '-'} (round {summary.best.round})")
         rows.add_row("verified", summary.best.verified)
-        rows.add_row("kernel", summary.best.file)
+        rows.add_row("kernel", _near(summary.best.file))
     if summary.reason:
         rows.add_row("why", summary.reason)
     spent = summary.spent
@@ -97,32 +96,6 @@ def factor(figure: Figure) -> str:
     """Return a gain as people write it, with its interval if there is one."""
     interval = f" [{figure.ci95[0]:.3g}, {figure.ci95[1]:.3g}]" if figure.ci95 else ""
     return f"{figure.value:.3g}x{interval}"
-
-
-def _next(summary: Summary) -> str:
-    run = summary.run
-    result = Path(summary.result)
-    match summary.status:
-        case "improved":
-            if summary.speedup:
-                return f"read {result / 'report.md'}; build with {shlex.quote(str(result / 'build.sh'))}"
-            unit = f"--task {summary.task} --precision {summary.precision}"
-            measure = f"cudamaster check {shlex.quote(str(result / 'kernel.cu'))} {unit} --device cuda"
-            return f"read {result / 'report.md'}; on a machine with a GPU: {measure}"
-        case "no_gain":
-            return f"read {result / 'report.md'}; more rounds (--rounds) or another --model may find more"
-        case "waiting_model":
-            return f"answer its question, then it goes on; or `cudamaster resume {run}` if it was not reached"
-        case "waiting_device":
-            return f"`cudamaster resume {run}` on a machine with the device"
-        case "stopped_budget":
-            return f"`cudamaster resume {run} --max-…` with a bigger budget goes on"
-        case "failed":
-            return f"mend what the line above says, and start again (report: {result / 'report.md'})"
-        case "running":
-            return "another process is working on it"
-        case "interrupted":
-            return f"`cudamaster resume {run}` goes on where it stopped"
 
 
 def show_check(out: Console, checked: Checked) -> None:
@@ -171,3 +144,34 @@ def show_doctor(out: Console, found: Sequence[Item]) -> None:
         detail = "\n".join(filter(None, (item.detail, item.fix)))
         table.add_row(Text(item.state, colours[item.state]), item.name, detail)
     out.print(table)
+
+
+def _near(path: str | Path) -> str:
+    """Return a path as it is typed here: relative where that is shorter."""
+    try:
+        return str(Path(path).resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _next(summary: Summary) -> str:
+    run, report = summary.run, _near(Path(summary.result) / "report.md")
+    match summary.status:
+        case "improved" if summary.speedup:
+            return f"read {report}; build.sh beside it builds the kernel"
+        case "improved":
+            return f"read {report}; on a machine with a GPU: build.sh beside it, then ./bench"
+        case "no_gain":
+            return f"read {report}; more rounds (--rounds) or another --model may find more"
+        case "waiting_model":
+            return f"answer its question, then it goes on; or `cudamaster resume {run}` if it was not reached"
+        case "waiting_device":
+            return f"`cudamaster resume {run}` on a machine with the device"
+        case "stopped_budget":
+            return f"`cudamaster resume {run} --max-…` with a bigger budget goes on"
+        case "failed":
+            return f"mend what is said above, and start again (report: {report})"
+        case "running":
+            return "another process is working on it"
+        case "interrupted":
+            return f"`cudamaster resume {run}` goes on where it stopped"

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
-from ..prompts.brief import Attempt
+from ..prompts.brief import Attempt, Plan
 from ..tools.device.port import DeviceInfo
 from ..tools.records import Candidate, Diagnosis, EstimatedSpeedup, Speedup, Verdict
 from ..tools.result.bench_files import bench_files
@@ -147,13 +147,14 @@ def _summary(state: State, status: str, winner: _Winner | None, fallen: list[str
 def _write(state: State, summary: Summary, winner: _Winner | None, context: Context) -> None:
     task, precision = load_task(state["task"]), Precision(state["precision"])
     history = [Attempt.model_validate(item) for item in state.get("history", [])]
+    plans = [Plan.model_validate(context.store.get_json(name)) for name in state.get("plans", [])]
     baseline = Version.model_validate(state["baseline"]) if state.get("baseline") else None
     before = _diagnosis(baseline, context)
     after = _diagnosis(winner.version, context) if winner else None
     source_name = state.get("source_name") or "The naive kernel of the task"
     files: dict[str, str | bytes] = {
         "summary.json": summary.model_dump_json(indent=2) + "\n",
-        "report.md": report_text(summary, history, before, after, source_name),
+        "report.md": report_text(summary, history, plans, before, after, source_name),
     }
     if winner:
         version, info = winner.version, DeviceInfo.model_validate(state["hardware"])

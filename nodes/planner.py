@@ -12,7 +12,9 @@ from .state import State
 
 def planner(state: State, runtime: Runtime[Context]) -> State:
     """Ask the Planner for the strategy of this round."""
-    plan, update = ask_agent("planner", state, context_for(runtime), parse_plan)
+    context = context_for(runtime)
+    plan, update = ask_agent("planner", state, context, parse_plan)
     if plan is None:
         return update
-    return {**update, "plan": plan.model_dump(mode="json"), "route": "coder"}
+    told = plan.model_dump(mode="json")
+    return {**update, "plan": told, "plans": [context.store.put_json(told)], "route": "coder"}

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from ..prompts.brief import Attempt
+from ..prompts.brief import Attempt, Plan
 from ..tools.records import Diagnosis
 from ..tools.result.summary import Figure, Summary
 
 
 def report_text(
-    summary: Summary, history: Sequence[Attempt], before: Diagnosis | None, after: Diagnosis | None, source_name: str
+    summary: Summary,
+    history: Sequence[Attempt],
+    plans: Sequence[Plan],
+    before: Diagnosis | None,
+    after: Diagnosis | None,
+    source_name: str,
 ) -> str:
     """Return the story of a run: where it began, every round's plan, verdict and gain, and how it ended."""
     lines = [f"# {summary.unit}: {_headline(summary)}", ""]
@@ -24,8 +29,7 @@ def report_text(
     for number, attempts in groupby(history, key=lambda attempt: attempt.round):
         tried = list(attempts)
         lines += ["", f"## Round {number}: {tried[0].strategy or 'no plan'}", ""]
-        if tried[0].metric:
-            lines += [f"It was to move {tried[0].metric}.", ""]
+        lines += _reasons(tried[0].strategy, plans)
         for attempt in tried:
             what = "first version" if attempt.attempt == 0 else f"repair {attempt.attempt}"
             gain = attempt.speedup if attempt.speedup is not None else attempt.estimated_speedup
@@ -66,6 +70,15 @@ def factor(figure: Figure) -> str:
 
 def _kind(attempt: Attempt) -> str:
     return "" if attempt.speedup is not None else " by estimate"
+
+
+def _reasons(strategy: str, plans: Sequence[Plan]) -> list[str]:
+    plan = next((plan for plan in plans if plan.strategy == strategy), None)
+    if plan is None:
+        return []
+    effect = f" Expected: {plan.expected_effect}" if plan.expected_effect else ""
+    metric = f" It was to move {plan.metric}." if plan.metric else ""
+    return [f"{plan.reasoning}{effect}{metric}".strip(), ""]
 
 
 def _diagnosis(diagnosis: Diagnosis | None) -> list[str]:

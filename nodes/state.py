@@ -66,7 +66,7 @@ class Input(TypedDict, total=False):
 
 
 class State(Input, total=False):
-    """The channels of the graph. No reducer but the history's; a node returns the channels that it changes."""
+    """The channels of the graph. Only the history and the plans grow; a node returns the channels that it changes."""
 
     schema_version: int
     route: NodeName
@@ -91,6 +91,8 @@ class State(Input, total=False):
     """Versions that were a new best, oldest first."""
     plan: dict[str, Any] | None
     """Plan."""
+    plans: Annotated[list[str], operator.add]
+    """Artifacts: every Plan of the run, with its reasoning, oldest first."""
     candidate: dict[str, Any] | None
     """Version: what this round works on."""
     improved: bool

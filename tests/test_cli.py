@@ -90,7 +90,7 @@ def test_optimize_tells_people_what_happens_and_what_next(cudamaster: Run) -> No
     assert done.exit_code == 0
     for word in ("planner", "strategy_1", "run", "pass, 2x"):
         assert word in done.stderr
-    for word in ("estimated speedup", "2x", "kernel.cu", "next", "cudamaster check"):
+    for word in ("estimated speedup", "2x", "kernel.cu", "next", "report.md"):
         assert word in done.stdout
     assert "estimated" in cudamaster("runs", "a").stdout
     assert "2x est." in cudamaster("runs").stdout
