@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from .syntax import Kernel, Launch, Poly, Source, substitute, text
+from .syntax import Kernel, Launch, Poly, Source, code_only, declared_name, edited, substitute, text, walk
 
 BLOCKS_FOR = """\
 // Blocks that give every thread one item; at least one.
@@ -34,21 +34,32 @@ struct alignas(16) {name} {{
 """
 
 
-def helper(source: str, wanted: str, code: str) -> tuple[str, str]:
-    """Put a helper in front of the first definition, once; return the new source and the helper's name."""
-    for match in re.finditer(rf"\b({wanted}\d*)\b", source):
-        if code.format(name=match[1]) in source:
-            return source, match[1]
-    parsed = Source(source)
-    name = parsed.unique(wanted)
-    last = 0
-    for node in parsed.root.children:
-        if node.type in ("preproc_include", "preproc_def", "preproc_function_def", "alias_declaration", "type_definition"):
-            last = node.end_byte
+def helper_name(source: Source, wanted: str, code: str) -> str:
+    """Return the name under which a source has a helper already, else a free one."""
+    for match in re.finditer(rf"\b({wanted}\d*)\b", source.text):
+        if code.format(name=match[1]) in source.text:
+            return match[1]
+    return source.unique(wanted)
+
+
+def with_helper(source: str, name: str, code: str) -> str:
+    """Put a helper in front of the first definition, once."""
     block = code.format(name=name)
+    if block in source:
+        return source
+    last = 0
+    for node in Source(source).root.children:
+        if node.type in (
+            "preproc_include",
+            "preproc_def",
+            "preproc_function_def",
+            "alias_declaration",
+            "type_definition",
+        ):
+            last = node.end_byte
     data = source.encode()
     head, tail = data[:last].decode().rstrip("\n"), data[last:].decode().lstrip("\n")
-    return f"{head}\n\n{block}\n{tail}" if head else f"{block}\n{tail}", name
+    return f"{head}\n\n{block}\n{tail}" if head else f"{block}\n{tail}"
 
 
 def include(source: str, header: str) -> str:
@@ -87,7 +98,9 @@ def on_host(kernel: Kernel, launch: Launch, expression: str) -> str | None:
     return substitute(expression, values)
 
 
-def configuration_edits(launch: Launch, *, grid: str | None = None, block: str | None = None) -> list[tuple[int, int, str]]:
+def configuration_edits(
+    launch: Launch, *, grid: str | None = None, block: str | None = None
+) -> list[tuple[int, int, str]]:
     """Return the edits that change a launch's grid and block."""
     edits = []
     for node, new in zip(launch.configuration[:2], (grid, block), strict=True):
@@ -108,9 +121,39 @@ def dedented(nodes_text: str) -> str:
     margin = min(margins, default=0)
     if len(lines) > 1 and lines[-1].strip() in ("}", "};"):
         margin = len(lines[-1]) - len(lines[-1].lstrip())
-    return "\n".join([lines[0], *(line[min(margin, len(line) - len(line.lstrip())) :] for line in lines[1:])]) if lines else ""
+    return (
+        "\n".join([lines[0], *(line[min(margin, len(line) - len(line.lstrip())) :] for line in lines[1:])])
+        if lines
+        else ""
+    )
 
 
 def body_code(nodes: Iterable[Node]) -> str:
     """Return statements as code without indentation."""
     return "\n".join(dedented(text(n)) for n in nodes)
+
+
+def tidy(source: str) -> str:
+    """Drop local variables of host functions that nothing uses any more."""
+    while True:
+        parsed = Source(source)
+        edits = []
+        for function in parsed.functions.values():
+            if any(c.type in ("__global__", "__device__") for c in function.children):
+                continue
+            code = code_only(text(function))
+            for node in walk(function):
+                if node.type != "declaration" or node.parent is None or node.parent.type != "compound_statement":
+                    continue
+                names = [declared_name(c) for c in node.children_by_field_name("declarator")]
+                used = [len(re.findall(rf"\b{re.escape(n)}\b", code)) > 1 for n in names]
+                calling = any(n.type == "call_expression" and "cuda" in text(n) for n in walk(node))
+                if names and not any(used) and not calling:
+                    start = node.start_byte
+                    data = source.encode()
+                    while start > 0 and data[start - 1 : start] in (b" ", b"\t"):
+                        start -= 1
+                    edits.append((start - (1 if start else 0), node.end_byte, ""))
+        if not edits:
+            return source
+        source = edited(source, edits)

@@ -124,9 +124,8 @@ def for_parts(node: Node) -> tuple[str, str, Node, str, Node, Poly] | None:
     step: Poly | None = None
     if update.type == "update_expression" and "++" in text(update):
         step = {(): 1}
-    elif update.type == "assignment_expression" and text(update.child_by_field_name("left")) == name:
-        if text(update.child_by_field_name("operator")) == "+=":
-            step = polynomial(update.child_by_field_name("right"), {})
+    elif update.type == "assignment_expression" and re.match(rf"{re.escape(name)}\s*\+=", text(update)):
+        step = polynomial(update.child_by_field_name("right"), {})
     return (name, text(start.child_by_field_name("type")), value, sign, bound, step) if step else None
 
 

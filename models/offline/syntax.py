@@ -26,9 +26,9 @@ PURE = {
     "__bfloat162float", "__float2bfloat16", "__float2bfloat16_rn", "__bfloat16_as_ushort", "__ushort_as_bfloat16",
     "abs", "fabs", "fabsf", "fmax", "fmaxf", "fmin", "fminf", "max", "min", "sqrt", "sqrtf", "rsqrt", "rsqrtf", "exp",
     "expf", "__expf", "exp2f", "log", "logf", "__logf", "log2f", "log1p", "log1pf", "pow", "powf", "sin", "sinf", "cos",
-    "cosf", "tan", "tanf", "tanh", "tanhf", "erf", "erff", "isinf", "isnan", "isfinite", "fma", "fmaf", "floorf", "ceilf",
+    "cosf", "tan", "tanf", "tanh", "tanhf", "erf", "erff", "isinf", "isnan", "isfinite", "fma", "fmaf", "floorf",
     "floor", "ceil", "__ldg", "__fdividef", "cbrtf", "expm1f", "expm1", "copysignf", "float", "int", "double",
-    "__low2float", "__high2float", "round", "roundf", "sincosf",
+    "__low2float", "__high2float", "round", "roundf", "ceilf",
 }  # fmt: skip
 """Functions that touch no memory but their arguments."""
 
@@ -123,7 +123,7 @@ class Kernel:
             if node.type != "parameter_declaration":
                 continue
             declarator = node.child_by_field_name("declarator")
-            names = [n for n in walk(declarator)] if declarator is not None else []
+            names = list(walk(declarator)) if declarator is not None else []
             name = next((text(n) for n in names if n.type == "identifier"), "")
             whole = text(node)
             found.append(
@@ -221,9 +221,9 @@ class Kernel:
             if access.written:
                 roots.add(access.root)
         for node in walk(self.body):
-            if node.type == "identifier" and text(node) in pointers and not pointers[text(node)].const:
-                if id_of(node) not in traced and not self._only_offset(node):
-                    roots.add(text(node))
+            named = node.type == "identifier" and text(node) in pointers and not pointers[text(node)].const
+            if named and id_of(node) not in traced and not self._only_offset(node):
+                roots.add(text(node))
             if node.type == "call_expression" and text(node.child_by_field_name("function")).startswith("atomic"):
                 for inner in walk(node):
                     if inner.type == "identifier" and text(inner) in pointers:
@@ -248,7 +248,9 @@ class Kernel:
     def cooperates(self) -> bool:
         """Threads depend on one another: shared memory, barriers, warp operations, atomics."""
         code = code_only(text(self.node))
-        return bool(re.search(r"__shared__|__sync|__shfl|__ballot|__any|__all|atomic[A-Z]|cooperative_groups|\bcg::", code))
+        return bool(
+            re.search(r"__shared__|__sync|__shfl|__ballot|__any|__all|atomic[A-Z]|cooperative_groups|\bcg::", code)
+        )
 
     @cached_property
     def launches(self) -> tuple[Launch, ...]:
@@ -337,7 +339,9 @@ class Source:
             while host is not None and host.type != "function_definition":
                 host = host.parent
             found.append(
-                Launch(name, node, function, tuple(real(setup.named_children)), tuple(real(arguments.named_children)), host)
+                Launch(
+                    name, node, function, tuple(real(setup.named_children)), tuple(real(arguments.named_children)), host
+                )
             )
         return tuple(found)
 
@@ -364,14 +368,20 @@ class Source:
         if node is None or name in seen:
             return False
         code = code_only(text(node))
-        if re.search(r"\batomic|__shared__|__sync|__shfl|\bstatic\b|\basm\b|threadIdx|blockIdx|&|\*\s*\w+\s*=[^=]", code):
+        if re.search(
+            r"\batomic|__shared__|__sync|__shfl|\bstatic\b|\basm\b|threadIdx|blockIdx|&|\*\s*\w+\s*=[^=]", code
+        ):
             return False
         return all(self.pure(called, seen | {name}) for called in calls(node.child_by_field_name("body")))
+
+    @cached_property
+    def _code(self) -> str:
+        return code_only(self.text)
 
     def unique(self, name: str) -> str:
         """Return a name that the file does not use: this one, or this one with a number."""
         candidate, number = name, 2
-        while re.search(rf"\b{candidate}\b", self.text):
+        while re.search(rf"\b{candidate}\b", self._code):
             candidate, number = f"{name}{number}", number + 1
         return candidate
 
@@ -387,10 +397,10 @@ class Source:
                     scope[declared_name(n)] = value
         for name in assigned_names(host) if host is not None else ():
             scope.pop(name, None)
-        value = polynomial(node, scope)
-        if not value:
+        result = polynomial(node, scope)
+        if not result:
             return 0
-        return value[()] if set(value) == {()} else None
+        return result[()] if set(result) == {()} else None
 
     def block_of(self, launch: Launch) -> tuple[int | None, int | None, int | None]:
         """Return a launch's block dimensions, as far as they are constants."""
@@ -456,7 +466,9 @@ def declared_name(node: Node) -> str:
     while inner is not None and inner.type not in ("identifier", "field_identifier"):
         step = inner.child_by_field_name("declarator")
         if step is None:
-            step = next((c for c in inner.named_children if c.type.endswith("declarator") or c.type == "identifier"), None)
+            step = next(
+                (c for c in inner.named_children if c.type.endswith("declarator") or c.type == "identifier"), None
+            )
         inner = step
     return text(inner)
 
@@ -468,9 +480,7 @@ def assigned_names(node: Node) -> set[str]:
         target: Node | None = None
         if sub.type == "assignment_expression":
             target = sub.child_by_field_name("left")
-        elif sub.type == "update_expression":
-            target = sub.child_by_field_name("argument")
-        elif sub.type == "pointer_expression" and text(sub).startswith("&"):
+        elif sub.type == "update_expression" or (sub.type == "pointer_expression" and text(sub).startswith("&")):
             target = sub.child_by_field_name("argument")
         while target is not None and target.type in ("parenthesized_expression", "field_expression"):
             inner = target.child_by_field_name("argument")
@@ -565,7 +575,10 @@ def polynomial(node: Node | None, scope: dict[str, Node], depth: int = 0) -> Pol
     """Return an integer (or pointer) expression as a polynomial; what is not + - * becomes an opaque atom."""
     if node is None:
         return {("?",): 1}
-    again = lambda child: polynomial(child, scope, depth + 1)  # noqa: E731
+
+    def again(child: Node | None) -> Poly:
+        return polynomial(child, scope, depth + 1)
+
     match node.type:
         case "number_literal":
             digits = re.sub(r"(?i)[ul]+$", "", text(node))

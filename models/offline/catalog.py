@@ -1,0 +1,23 @@
+"""All rules, by the gain to hope for."""
+
+from __future__ import annotations
+
+from .rule import Rule
+from .rules.block_reduce import BlockReduce
+from .rules.float_literals import FloatLiterals
+from .rules.grid_stride import GridStride
+from .rules.restrict import Restrict
+from .rules.vectorize import Vectorize
+
+RULES: tuple[Rule, ...] = (
+    GridStride(),
+    BlockReduce(),
+    FloatLiterals(),
+    Vectorize(),
+    Restrict(),
+)
+
+
+def rule_named(name: str) -> Rule | None:
+    """Return a rule by its strategy's name."""
+    return next((rule for rule in RULES if rule.name == name), None)

@@ -1,0 +1,67 @@
+"""The Planner half: the untried rule with the largest diagnosed bound."""
+
+from __future__ import annotations
+
+from ...prompts import sections
+from ...prompts.brief import Attempt, Plan
+from ...tools.records import Finding
+from .catalog import RULES
+from .rule import Rule, Setting
+from .syntax import Source
+
+NOTHING = "none"
+"""The strategy's name when no rule applies."""
+
+HOPELESS = 1.02
+"""A finding that promises less than this is no reason to act."""
+
+
+def plan(prompt: dict[str, str], setting: Setting) -> Plan:
+    """Choose a rule from a Planner's prompt."""
+    source = Source(sections.read_code(prompt.get(sections.KERNEL, "")))
+    findings = sections.read_findings(prompt.get(sections.DIAGNOSIS, ""))
+    tried = exhausted(sections.read_history(prompt.get(sections.HISTORY, "")))
+    ranked = sorted(RULES, key=lambda rule: rank(rule, findings), reverse=True)
+    for rule in ranked:
+        if rule.name not in tried and rule.changes(source, setting) is not None:
+            reasons = [f for f in findings if f.name in rule.answers]
+            because = f" Diagnosed: {reasons[0].sentence}" if reasons else ""
+            return Plan(
+                strategy=rule.name,
+                reasoning=f"{rule.why[0].upper()}{rule.why[1:]}.{because}",
+                expected_effect=rule.effect,
+                metric=rule.metric,
+            )
+    return Plan(
+        strategy=NOTHING,
+        reasoning="No rule that has not been tried applies to this kernel, or none can be proved safe here. "
+        "The source stays as it is.",
+        expected_effect="none",
+        metric="duration_us",
+    )
+
+
+def rank(rule: Rule, findings: tuple[Finding, ...]) -> tuple[float, float]:
+    """Return a rule's place: the largest bound of the findings that it mends, else its own worth at a discount.
+
+    A diagnosed bound is an upper limit: a rule can hardly gain more than it hopes for, ten times over.
+    """
+    bounds = [f.bound for f in findings if f.name in rule.answers and f.bound >= HOPELESS]
+    if bounds:
+        return (min(max(bounds), rule.worth * 10), rule.worth)
+    return (rule.worth ** (0.5 if findings else 1.0), rule.worth)
+
+
+def exhausted(history: tuple[Attempt, ...]) -> set[str]:
+    """Return the strategies that were tried and did not become the best: again they would give the same."""
+    best, useless = 1.0, set()
+    rounds: dict[int, list[Attempt]] = {}
+    for attempt in history:
+        rounds.setdefault(attempt.round, []).append(attempt)
+    for number in sorted(rounds):
+        gains = [a.gain or 0.0 for a in rounds[number] if a.status == "pass"]
+        if gains and max(gains) > best:
+            best = max(gains)
+        else:
+            useless |= {a.strategy for a in rounds[number]}
+    return useless

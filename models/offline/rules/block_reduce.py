@@ -1,0 +1,181 @@
+"""One atomic per block instead of one per thread: shuffles in the warps, shared memory between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from tree_sitter import Node
+
+from ..emit import BLOCKS_UP_TO, configuration_edits, dedented, helper_name, indented, on_host, with_helper
+from ..loops import ParallelLoop, parallel_loops
+from ..rule import Rule, Setting
+from ..syntax import Kernel, Source, code_only, edited, real, text, walk, within
+
+BLOCK_SUM = """\
+// Sum over a block of whole warps; thread 0 gets it.
+template <typename Number>
+static __device__ __forceinline__ Number {name}(Number value) {{
+    __shared__ Number of_warp[32];
+    for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(0xffffffffu, value, step);
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    if (threadIdx.x < 32) {{
+        value = threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : Number(0);
+        for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(0xffffffffu, value, step);
+    }}
+    return value;
+}}
+"""
+
+
+class BlockReduce(Rule):
+    """Every thread adds its share to one address: reduce in the block first."""
+
+    name: ClassVar[str] = "block_reduce"
+    answers: ClassVar[tuple[str, ...]] = ("same_address_atomics",)
+    worth: ClassVar[float] = 8.0
+    metric: ClassVar[str] = "same_address_atomics"
+    why: ClassVar[str] = (
+        "every thread adds to the same address with an atomic, and these are served one after another: sum with warp "
+        "shuffles and shared memory first, and add once per block"
+    )
+    effect: ClassVar[str] = "as many atomics as blocks, and a grid that only fills the device"
+
+    def apply(self, source: Source, setting: Setting) -> str:
+        """Rewrite the first kernel that qualifies, then look again."""
+        for kernel in source.kernels:
+            changed = self._kernel(source, kernel, setting)
+            if changed is not None:
+                return self.apply(Source(changed), setting)
+        return source.text
+
+    def _kernel(self, source: Source, kernel: Kernel, setting: Setting) -> str | None:
+        atomics = [n for n in walk(kernel.body) if n.type == "call_expression" and _called(n).startswith("atomic")]
+        code = re.sub(r"\batomicAdd\b", "", code_only(text(kernel.node)))
+        if len(atomics) != 1 or _called(atomics[0]) != "atomicAdd" or not kernel.launches:
+            return None
+        if re.search(r"__shared__|__sync|__shfl|atomic[A-Z]|cooperative_groups|threadIdx\s*\.\s*[yz]", code):
+            return None
+        statement = atomics[0].parent
+        listed = atomics[0].child_by_field_name("arguments")
+        if statement is None or statement.type != "expression_statement" or listed is None:
+            return None
+        target, value = real(listed.named_children)
+        number = self._number(kernel, target)
+        loop = next((item for item in parallel_loops(kernel) if item.top), None)
+        if number is None or loop is None or not _uniform(kernel, target):
+            return None
+        outside = not any(within(statement, n) for n in loop.body)
+        if outside and (loop.form == "guard" or not any(n.id == statement.id for n in kernel.statements)):
+            return None
+        if any(
+            n.type == "return_statement" and not (loop.form == "guard" and within(n, loop.node))
+            for n in walk(kernel.body)
+        ):
+            return None
+        block_sum = helper_name(source, "block_sum", BLOCK_SUM)
+        edits: list[tuple[int, int, str]] = []
+        if outside:
+            total = source.unique("block_total")
+            edits.append(
+                (
+                    statement.start_byte,
+                    statement.end_byte,
+                    f"const {number} {total} = {block_sum}({_cast(number, kernel, value)});\n"
+                    f"    if (threadIdx.x == 0) atomicAdd({text(target)}, {total});",
+                )
+            )
+        else:
+            edits.append(self._inner(kernel, loop, statement, target, value, number, block_sum, source))
+        sized = loop.form != "block"
+        blocks_up_to = helper_name(source, "blocks_up_to", BLOCKS_UP_TO)
+        for launch in kernel.launches:
+            block = source.block_of(launch)
+            whole_warps = block[0] is not None and block[0] % 32 == 0 and block[1:] == (1, 1)
+            threads = None if whole_warps else "256"
+            grid = None
+            if sized:
+                count = on_host(kernel, launch, text(loop.bound))
+                if count is None:
+                    return None
+                most = 4 * setting.multiprocessors
+                grid = f"{blocks_up_to}({count}, {threads or text(launch.configuration[1])}, {most})"
+            edits += configuration_edits(launch, grid=grid, block=threads)
+        result = edited(source.text, edits)
+        if sized:
+            result = with_helper(result, blocks_up_to, BLOCKS_UP_TO)
+        return with_helper(result, block_sum, BLOCK_SUM)
+
+    def _inner(
+        self, kernel: Kernel, loop: ParallelLoop, statement: Node, target: Node, value: Node, number: str,
+        block_sum: str, source: Source,
+    ) -> tuple[int, int, str]:  # fmt: skip
+        """Gather the terms of a loop, or of a guarded body, in a variable of the thread."""
+        partial = source.unique("thread_sum")
+        total = source.unique("block_total")
+        body = _with_statement(loop.body, statement, f"{partial} += {text(value)};")
+        kind = "long long" if loop.form == "guard" else loop.type
+        head = (
+            f"for ({kind} {loop.variable} = blockIdx.x * (long long)blockDim.x + threadIdx.x; {loop.variable} < "
+            f"{text(loop.bound)}; {loop.variable} += (long long)gridDim.x * blockDim.x) {{"
+        )
+        if loop.form != "guard":
+            initializer, condition, update = (
+                text(loop.node.child_by_field_name(f)) for f in ("initializer", "condition", "update")
+            )
+            head = f"for ({initializer.rstrip(';')}; {condition}; {update}) {{"
+        code = (
+            f"{number} {partial} = 0;\n{head}\n{indented(body, 4)}\n}}\n"
+            f"const {number} {total} = {block_sum}({partial});\n"
+            f"if (threadIdx.x == 0) atomicAdd({text(target)}, {total});"
+        )
+        if loop.form == "guard":
+            assert loop.declaration is not None
+            start, end = loop.declaration.start_byte, max(loop.node.end_byte, loop.body[-1].end_byte)
+            between = [n for n in kernel.statements if start < n.start_byte < loop.node.start_byte]
+            code = "".join(f"{text(n)}\n" for n in between) + code
+            return start, end, indented(code, 4).lstrip()
+        return loop.node.start_byte, loop.node.end_byte, indented(code, 4).lstrip()
+
+    @staticmethod
+    def _number(kernel: Kernel, target: Node) -> str | None:
+        """Return the element type of the atomic's target."""
+        for node in walk(target):
+            parameter = kernel.parameter(text(node)) if node.type == "identifier" else None
+            if parameter is not None and parameter.pointer:
+                return parameter.type if parameter.type in ("float", "int", "unsigned int", "unsigned") else None
+        return None
+
+
+def _called(node: Node) -> str:
+    return text(node.child_by_field_name("function"))
+
+
+def _uniform(kernel: Kernel, target: Node) -> bool:
+    """Return whether an expression is the same for all threads of a block."""
+    parameters = {p.name for p in kernel.parameters}
+    names = {text(n) for n in walk(target) if n.type == "identifier"}
+    changed = kernel.assigned - {text(n) for n in walk(target) if n.type == "identifier" and kernel.parameter(text(n))}
+    return names <= parameters | {"blockIdx"} and not names & (changed & parameters)
+
+
+def _cast(number: str, kernel: Kernel, value: Node) -> str:
+    """Give a value the atomic's type, so that the helper's template fits."""
+    known = kernel.declared.get(text(value)) == number
+    return text(value) if known else f"({number})({text(value)})"
+
+
+def _with_statement(body: Iterable[Node], statement: Node, new: str) -> str:
+    """Return a body's code with one statement replaced."""
+    parts = []
+    for node in body:
+        code = text(node)
+        if within(statement, node):
+            start = statement.start_byte - node.start_byte
+            end = statement.end_byte - node.start_byte
+            data = code.encode()
+            code = data[:start].decode() + new + data[end:].decode()
+        parts.append(code)
+    return "\n".join(dedented(p) for p in parts)

@@ -1,0 +1,220 @@
+"""128-bit loads and stores for arrays that a loop goes through one element at a time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tree_sitter import Node
+
+from ..emit import (
+    BLOCKS_FOR,
+    VECTOR,
+    configuration_edits,
+    dedented,
+    helper_name,
+    indented,
+    on_host,
+    polynomial_text,
+    with_helper,
+)
+from ..loops import ParallelLoop, effects_known, parallel_loops
+from ..rule import Rule, Setting, distinct_arguments
+from ..syntax import SIZES, Kernel, Poly, Source, coefficient, edited, how_used, shows, text, without
+
+
+@dataclass
+class Stream:
+    """One array that is read or written at consecutive places by consecutive iterations."""
+
+    root: str
+    type: str
+    offset: Poly
+    """Where iteration 0 is."""
+    nodes: list[Node] = field(default_factory=list)
+    loaded: bool = False
+    stored: bool = False
+
+
+class Vectorize(Rule):
+    """Four floats or eight bf16 per access, where the pointers are aligned; else, and for the tail, one by one."""
+
+    name: ClassVar[str] = "vectorize"
+    answers: ClassVar[tuple[str, ...]] = ("narrow_loads", "stall_mix")
+    worth: ClassVar[float] = 1.4
+    metric: ClassVar[str] = "global_load_requests"
+    why: ClassVar[str] = (
+        "each thread moves one small element per instruction: 16-byte accesses need fewer instructions and keep more "
+        "bytes in flight; the tail and unaligned arrays go one by one"
+    )
+    effect: ClassVar[str] = "a quarter (float) or an eighth (bf16) of the load and store instructions"
+    steps: ClassVar[int] = 2
+
+    def apply(self, source: Source, setting: Setting) -> str:
+        """Rewrite every loop that qualifies."""
+        width = 16 >> setting.narrow
+        for kernel in source.kernels:
+            if not kernel.launches or re.search(r"\bvolatile\b", text(kernel.node)) or not distinct_arguments(kernel):
+                continue
+            for loop in parallel_loops(kernel):
+                changed = self._loop(source, kernel, loop, width)
+                if changed is not None:
+                    return self.apply(Source(changed), setting)
+        return source.text
+
+    def _loop(self, source: Source, kernel: Kernel, loop: ParallelLoop, width: int) -> str | None:
+        if loop.leaves(
+            "return_statement", "break_statement", "goto_statement", "for_statement", "while_statement", "asm_statement"
+        ):
+            return None
+        if kernel.uses("threadIdx.y", "blockIdx.y") or not effects_known(loop):
+            return None
+        if not disjoint_writes_here(loop) or (loop.form == "guard" and loop.carried):
+            return None
+        streams = self._streams(kernel, loop)
+        if not streams or (loop.leaves("continue_statement") and any(s.stored for s in streams)):
+            return None
+        smallest = min(SIZES[s.type] for s in streams)
+        count = width // smallest
+        if count < 2 or any(SIZES[s.type] * count > 32 for s in streams):
+            return None
+        vector = helper_name(source, "Vector", VECTOR)
+        code = self._code(source, kernel, loop, streams, count, vector)
+        start, end = loop.node.start_byte, loop.node.end_byte
+        if loop.form == "guard":
+            assert loop.declaration is not None
+            start, end = loop.declaration.start_byte, max(end, loop.body[-1].end_byte if loop.body else end)
+            between = [n for n in kernel.statements if start < n.start_byte < loop.node.start_byte]
+            if any(shows(kernel.poly(n), loop.variable) or loop.variable in text(n) for n in between):
+                return None
+            code = "".join(f"{text(n)}\n" for n in between) + code
+        edits = [(start, end, indented(code, 4).lstrip())]
+        if loop.top and loop.form != "block" and not (loop.form == "grid" and loop.carried):
+            blocks_for = helper_name(source, "blocks_for", BLOCKS_FOR)
+            for launch in kernel.launches:
+                items, threads = on_host(kernel, launch, text(loop.bound)), source.block_of(launch)[0]
+                if items is None or threads is None:
+                    return None
+                items = items if re.fullmatch(r"\w+|\(.*\)", items) else f"({items})"
+                edits += configuration_edits(
+                    launch, grid=f"{blocks_for}(({items} + {count - 1}LL) / {count}, {threads})"
+                )
+            return with_helper(with_helper(edited(source.text, edits), blocks_for, BLOCKS_FOR), vector, VECTOR)
+        return with_helper(edited(source.text, edits), vector, VECTOR)
+
+    def _streams(self, kernel: Kernel, loop: ParallelLoop) -> list[Stream] | None:
+        """Return the arrays to access in vectors; None if a store stands in the way."""
+        found: dict[tuple[str, str], Stream] = {}
+        top = {n.id for n in loop.body}
+        for root, index, node, written, read in loop.accesses():
+            parameter = kernel.parameter(root)
+            factor, offset = coefficient(index, loop.variable), without(index, loop.variable)
+            moves = bool(factor)
+            straight = factor == {(): 1} and not shows(offset, loop.variable)
+            fixed = not any(shows(offset, name) for name in loop.declared | loop.assigned)
+            if parameter is None:
+                return None
+            wide = straight and fixed and parameter.type in SIZES and 2 <= SIZES[parameter.type] <= 4
+            if root in kernel.written_roots:
+                statement = _statement(node)
+                if not wide or (written and (statement.id not in top or _address_taken(node))):
+                    return None
+            if not wide or not moves or (root not in kernel.written_roots and _address_taken(node)):
+                continue
+            stream = found.setdefault((root, polynomial_text(offset)), Stream(root, parameter.type, offset))
+            stream.nodes.append(node)
+            stream.loaded |= read
+            stream.stored |= written
+        return list(found.values())
+
+    def _code(
+        self, source: Source, kernel: Kernel, loop: ParallelLoop, streams: list[Stream], count: int, vector: str
+    ) -> str:
+        name, bound = loop.variable, text(loop.bound)
+        done, whole, group, item = (source.unique(n) for n in ("done", "whole", "group", "item"))
+        taken: dict[tuple[int, int], str] = {}
+        pointers: list[tuple[str, str]] = []
+        loads: list[str] = []
+        stores: list[str] = []
+        for stream in streams:
+            constant = "" if stream.stored else "const "
+            kind = f"{vector}<{stream.type}, {count}>"
+            at = stream.root if not stream.offset else f"{stream.root} + {polynomial_text(stream.offset)}"
+            local = source.unique(f"{stream.root}_vector")
+            while local in [name for name, _ in pointers]:
+                local += "_"
+            pointers.append((local, at))
+            cast = f"reinterpret_cast<{constant}{kind}*>({at})[{group}]"
+            if stream.loaded:
+                loads.append(f"{constant}{kind} {local} = {cast};")
+            else:
+                loads.append(f"{kind} {local};")
+            if stream.stored:
+                stores.append(f"{cast} = {local};")
+            for node in stream.nodes:
+                taken[(node.start_byte, node.end_byte)] = f"{local}.at[{item}]"
+        wide_body = "\n".join(dedented(_replaced(n, taken)) for n in loop.body)
+        plain_body = "\n".join(dedented(text(n)) for n in loop.body)
+        aligned = " | ".join(f"reinterpret_cast<size_t>({at})" for _, at in pointers)
+        kind = "long long"
+        start = "threadIdx.x" if loop.form == "block" else "blockIdx.x * (long long)blockDim.x + threadIdx.x"
+        step = "blockDim.x" if loop.form == "block" else "(long long)gridDim.x * blockDim.x"
+        needs_index = re.search(rf"\b{re.escape(name)}\b", wide_body) is not None
+        index = [f"    const {kind} {name} = {group} * {count} + {item};"] if needs_index else []
+        lines = [
+            f"long long {done} = 0;",
+            f"if (({aligned}) % 16 == 0) {{",
+            f"    const long long {whole} = {bound} / {count};",
+            f"    for (long long {group} = {start}; {group} < {whole}; {group} += {step}) {{",
+            *(f"        {line}" for line in loads),
+            "        #pragma unroll",
+            f"        for (int {item} = 0; {item} < {count}; ++{item}) {{",
+            *(f"        {line}" for line in index),
+            indented(wide_body, 12),
+            "        }",
+            *(f"        {line}" for line in stores),
+            "    }",
+            f"    {done} = {whole} * {count};",
+            "}",
+            f"for ({kind} {name} = {done} + {start}; {name} < {bound}; {name} += {step}) {{",
+            indented(plain_body, 4),
+            "}",
+        ]
+        return "\n".join(lines)
+
+
+def disjoint_writes_here(loop: ParallelLoop) -> bool:
+    """Return whether the loop's writes are its iterations' own, or the kernel writes arrays only elsewhere."""
+    touched = {root for root, _, _, written, _ in loop.accesses() if written}
+    return not touched or (touched <= loop.kernel.written_roots and _own(loop, touched))
+
+
+def _own(loop: ParallelLoop, touched: set[str]) -> bool:
+    places: dict[str, set[str]] = {}
+    for root, index, *_ in loop.accesses():
+        if root in touched:
+            places.setdefault(root, set()).add(polynomial_text(index))
+    return all(len(p) == 1 for p in places.values())
+
+
+def _statement(node: Node) -> Node:
+    up = node
+    while up.parent is not None and up.type != "expression_statement":
+        up = up.parent
+    return up
+
+
+def _address_taken(node: Node) -> bool:
+    parent = node.parent
+    return parent is not None and parent.type == "pointer_expression" and how_used(node) == (True, True)
+
+
+def _replaced(node: Node, taken: dict[tuple[int, int], str]) -> str:
+    """Return a node's code with some nodes below it replaced."""
+    edits = [
+        (start - node.start_byte, end - node.start_byte, new)
+        for (start, end), new in taken.items()
+        if node.start_byte <= start and end <= node.end_byte
+    ]
+    return edited(text(node), edits)
