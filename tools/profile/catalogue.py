@@ -13,6 +13,7 @@ from .filter import KEPT
 from .finding import Rule
 from .findings import RULES, STALL_MIX
 from .metrics import METRICS
+from .strategies import STRATEGIES
 
 _HEAD = """# Diagnosis: from counters to the one thing to fix
 
@@ -36,6 +37,8 @@ def catalogue() -> str:
         lines += ["", f"### {rule.name}", "", *_meaning(rule), ""]
         lines += [f"- reads: {', '.join(f'`{name}`' for name in _short_list(rule.reads))}"]
         lines += [f"- strategies: {', '.join(f'`{name}`' for name in rule.strategies)}"]
+    lines += ["", "## Strategies", "", "| strategy | what to do |", "| --- | --- |"]
+    lines += [f"| `{name}` | {sentence} |" for name, sentence in STRATEGIES.items()]
     lines += ["", "## The paper's filter", "", "| class | metrics kept |", "| --- | --- |"]
     lines += [f"| {bottleneck.value} | {', '.join(f'`{n}`' for n in names)} |" for bottleneck, names in KEPT.items()]
     lines += [

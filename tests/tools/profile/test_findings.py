@@ -11,6 +11,7 @@ from cudamaster.benchmark.contract import Precision
 from cudamaster.tools.profile.findings import RULES, STALL_MIX
 from cudamaster.tools.profile.metrics import METRICS
 from cudamaster.tools.profile.sass import SassMix
+from cudamaster.tools.profile.strategies import STRATEGIES
 from cudamaster.tools.records import Build, Diagnosis, Resources
 
 N = 1 << 20
@@ -355,3 +356,11 @@ def test_blocking_host_calls_are_found_outside_kernels_and_comments_only(calls: 
     (finding,) = [f for f in twice.findings if f.name == "launch_or_sync_bound"]
     assert "cudaMalloc" in finding.evidence
     assert loud.splitlines()[finding.line - 1].strip().startswith("cudaMalloc")
+
+
+def test_every_strategy_is_in_the_vocabulary(calls: Any) -> None:
+    recommended = {strategy for rule in (*RULES, STALL_MIX) for strategy in rule.strategies}
+    for fault, _ in PLANTED.values():
+        recommended |= {strategy for finding in call(calls, fault).findings for strategy in finding.strategies}
+    assert recommended <= set(STRATEGIES)
+    assert all(sentence.endswith(".") for sentence in STRATEGIES.values())

@@ -24,7 +24,7 @@ class AccidentalDouble(Rule):
     """
 
     name = "accidental_double"
-    strategies = ("float_literals", "float_intrinsics")
+    strategies = ("float_literals", "cheaper_function")
     reads = ("fp64_pipe_pct", "double_ops", "duration_us")
     stalls = ("math_pipe_throttle", "short_scoreboard")
 

@@ -18,7 +18,7 @@ class BankConflicts(Rule):
     """
 
     name = "bank_conflicts"
-    strategies = ("pad_shared", "swizzle_shared", "change_shared_layout")
+    strategies = ("pad_shared", "swizzle_shared")
     reads = (
         "shared_load_wavefronts",
         "shared_load_requests",

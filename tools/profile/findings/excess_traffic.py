@@ -26,7 +26,7 @@ class ExcessTraffic(Rule):
     """
 
     name = "excess_traffic"
-    strategies = ("tile_shared", "tile_registers", "fuse_passes", "cache_in_registers")
+    strategies = ("tile_shared", "tile_registers", "online_algorithm")
     reads = (
         "dram_read_bytes",
         "dram_write_bytes",

@@ -22,7 +22,7 @@ class LaunchOrSyncBound(Rule):
     """
 
     name = "launch_or_sync_bound"
-    strategies = ("fuse_launches", "cooperative_single_launch", "remove_host_sync")
+    strategies = ("fuse_launches", "remove_host_sync")
     reads = ("duration_us",)
 
     def find(self, subject: Subject) -> Iterator[Finding]:

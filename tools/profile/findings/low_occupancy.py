@@ -16,7 +16,7 @@ _FIXES: Final = {
     "registers": ("fewer_registers", "launch_bounds", "smaller_tile"),
     "shared memory": ("less_shared_memory", "smaller_tile"),
     "blocks": ("larger_blocks",),
-    "warps": ("block_size_divides_limit",),
+    "warps": ("smaller_blocks",),
 }
 
 

@@ -19,7 +19,7 @@ class NarrowLoads(Rule):
     """
 
     name = "narrow_loads"
-    strategies = ("vectorize", "unroll_loads", "restrict_readonly")
+    strategies = ("vectorize", "unroll", "restrict_readonly")
     reads = (
         "global_load_sectors",
         "global_load_requests",

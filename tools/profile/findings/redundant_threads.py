@@ -19,7 +19,7 @@ class RedundantThreads(Rule):
     """
 
     name = "redundant_threads"
-    strategies = ("use_all_threads", "flatten_block", "grid_stride_full_grid")
+    strategies = ("use_all_threads", "grid_stride_full_grid")
     reads = ("redundant_threads", "threads")
 
     def find(self, subject: Subject) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ class RegisterSpills(Rule):
     """
 
     name = "register_spills"
-    strategies = ("fewer_live_values", "raise_register_limit", "unroll_fully", "smaller_tile")
+    strategies = ("fewer_registers", "launch_bounds", "unroll", "smaller_tile")
     reads = ("local_load_sectors", "local_store_sectors", "global_load_sectors", "global_store_sectors")
     stalls = ("long_scoreboard", "lg_throttle")
 

@@ -22,7 +22,7 @@ class SpecialFunctionBound(Rule):
     """
 
     name = "special_function_bound"
-    strategies = ("cheaper_function", "polynomial_instead_of_special", "hoist_special", "fast_math")
+    strategies = ("cheaper_function", "polynomial_instead_of_special", "hoist", "fast_math")
     reads = (
         "xu_pipe_pct",
         "dram_throughput_pct",

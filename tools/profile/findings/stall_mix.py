@@ -20,20 +20,20 @@ _HARMLESS: Final = ("not_selected", "wait")
 _ADVICE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "long_scoreboard": (
         "data from global memory that depend on earlier loads",
-        ("more_loads_in_flight", "prefetch", "shared_staging"),
+        ("more_loads_in_flight", "prefetch", "tile_shared"),
     ),
-    "short_scoreboard": ("shared memory or special functions", ("more_independent_work", "fewer_shared_accesses")),
+    "short_scoreboard": ("shared memory or special functions", ("more_independent_work", "wider_shared_accesses")),
     "mio_throttle": ("the queue of shared-memory instructions", ("wider_shared_accesses", "tile_registers")),
-    "lg_throttle": ("the queue of global-memory instructions", ("vectorize", "fewer_memory_instructions")),
+    "lg_throttle": ("the queue of global-memory instructions", ("vectorize",)),
     "barrier": ("block barriers", ("fewer_barriers", "smaller_blocks", "warp_shuffle_reduce")),
     "drain": ("stores to leave before they exit", ("coalesce", "vectorize")),
-    "math_pipe_throttle": ("the arithmetic pipe", ("fewer_operations", "tensor_cores")),
-    "membar": ("memory fences", ("fewer_fences",)),
-    "branch_resolving": ("branch targets", ("unroll_loops", "predicate_instead_of_branch")),
+    "math_pipe_throttle": ("the arithmetic pipe", ("cheaper_function", "tensor_cores")),
+    "membar": ("memory fences", ("fewer_barriers",)),
+    "branch_resolving": ("branch targets", ("unroll", "predicate_instead_of_branch")),
     "dispatch_stall": ("the dispatcher", ("more_independent_work",)),
-    "imc_miss": ("constants that miss their cache", ("fewer_constants",)),
-    "no_instruction": ("instructions to be fetched", ("smaller_code", "less_unrolling")),
-    "tex_throttle": ("the texture queue", ("fewer_memory_instructions",)),
+    "imc_miss": ("constants that miss their cache", ("hoist",)),
+    "no_instruction": ("instructions to be fetched", ("smaller_code",)),
+    "tex_throttle": ("the texture queue", ("vectorize",)),
 }
 
 

@@ -22,7 +22,7 @@ class UncoalescedAccess(Rule):
     """
 
     name = "uncoalesced_access"
-    strategies = ("coalesce", "transpose_through_shared", "swap_index_order", "structure_of_arrays")
+    strategies = ("coalesce", "transpose_through_shared", "structure_of_arrays")
     reads = (
         "global_load_sectors",
         "global_load_requests",

@@ -25,7 +25,7 @@ class WastefulAlgorithm(Rule):
     """
 
     name = "wasteful_algorithm"
-    strategies = ("better_algorithm", "scan", "square_and_multiply", "reuse_partial_results")
+    strategies = ("better_algorithm", "scan", "square_and_multiply", "tile_shared")
     reads = ("instructions", "threads_per_instruction", "global_load_requests", "global_load_bytes")
 
     def find(self, subject: Subject) -> Iterator[Finding]:
