@@ -27,7 +27,9 @@ def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     argument = scalar_of(case, "beta") * arrays["gate"]
     sigmoid = expit(argument)
     value = arrays["gate"] * sigmoid * arrays["value"]
-    error = np.abs(value) * (rounding.sigmoid_error(argument, sigmoid) + 2 * UNIT)
+    # A sigmoid, or its product with the gate, that is too small for float may be 0.
+    lost = rounding.TINY * np.abs(arrays["value"]) * (1.0 + np.abs(arrays["gate"]))
+    error = np.abs(value) * (rounding.sigmoid_error(argument, sigmoid) + 2 * UNIT) + lost
     return {"out": Expected(value, rounding.bound(value, error, DType.STORAGE.resolve(precision)))}
 
 
