@@ -12,7 +12,7 @@ STRATEGIES: Final[dict[str, str]] = {
     "online_algorithm": "Go over the data once, with running maximum and sum, instead of once per intermediate result.",
     "recompute_instead_of_store": "Compute a cheap intermediate result again instead of storing and loading it.",
     # parallelism
-    "grid_stride_full_grid": "Spread the work over enough blocks to fill the GPU, with a grid-stride loop for the rest.",
+    "grid_stride_full_grid": "Spread the work over enough blocks to fill the GPU, with a grid-stride loop for more.",
     "split_reduction": "Split long sums over several blocks and add up their partial results.",
     "smaller_blocks": "Use smaller blocks, so that more of them share the work evenly.",
     "larger_blocks": "Use larger blocks, so that the limit of blocks per multiprocessor leaves no warp slots empty.",
@@ -55,7 +55,7 @@ STRATEGIES: Final[dict[str, str]] = {
     "tensor_cores": "Do matrix products on tensor cores (wmma or mma), accumulated in FP32.",
     "float_literals": "Write literals and functions in float (`1.0f`, `expf`), so that nothing is promoted to double.",
     "cheaper_function": "Use an algebraic identity or an intrinsic that needs fewer special functions.",
-    "polynomial_instead_of_special": "Evaluate a polynomial on the multiply-add pipes instead of some special functions.",
+    "polynomial_instead_of_special": "Evaluate a polynomial on the multiply-add pipes in place of special functions.",
     "hoist": "Move what does not change out of the loop.",
     "fast_math": "Build with fast math where the error bound allows it.",
     "more_independent_work": "Give each thread several independent chains of operations.",
