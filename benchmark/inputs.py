@@ -210,8 +210,8 @@ def csr(
     return offsets, rng.integers(0, cols, entries)
 
 
-def draw(task: Task, case: Case, precision: Precision, seed: int) -> dict[str, NDArray[Any]]:
-    """Draw the input arrays of a case: by name, in their shape, rounded to the storage type (float64, or int64).
+def draw_stored(task: Task, case: Case, precision: Precision, seed: int) -> dict[str, NDArray[Any]]:
+    """Draw the input arrays of a case: by name, in their shape, as they lie in memory (see `storage`).
 
     Raises:
         ValueError: the task's generator made an array of another name or shape than the contract's.
@@ -220,12 +220,15 @@ def draw(task: Task, case: Case, precision: Precision, seed: int) -> dict[str, N
     wanted = {a.name: a for a in task.contract.inputs if a.name not in case.null}
     if drawn.keys() != wanted.keys():
         raise ValueError(f"{task.name}: the generator made {sorted(drawn)}, the contract's inputs are {sorted(wanted)}")
-    arrays = {}
     for name, argument in wanted.items():
         if drawn[name].shape != argument.extents(case.sizes):
-            raise ValueError(
-                f"{task.name}: {name} has shape {drawn[name].shape}, wanted {argument.extents(case.sizes)}"
-            )
-        dtype = argument.dtype.resolve(precision)
-        arrays[name] = from_storage(to_storage(drawn[name], dtype), dtype)
-    return arrays
+            wanted_shape = argument.extents(case.sizes)
+            raise ValueError(f"{task.name}: {name} has shape {drawn[name].shape}, wanted {wanted_shape}")
+    return {name: to_storage(drawn.pop(name), a.dtype.resolve(precision)) for name, a in wanted.items()}
+
+
+def draw(task: Task, case: Case, precision: Precision, seed: int) -> dict[str, NDArray[Any]]:
+    """Draw the input arrays of a case: by name, in their shape, rounded to the storage type (float64, or int64)."""
+    stored = draw_stored(task, case, precision, seed)
+    types = {a.name: a.dtype.resolve(precision) for a in task.contract.inputs}
+    return {name: from_storage(array, types[name]) for name, array in stored.items()}

@@ -14,11 +14,12 @@ Reference = Callable[[Arrays, Case, Precision], Outputs]
 Sample = Callable[[Arrays, Case, Precision, np.random.Generator], Outputs]
 
 
-def rows(count: int, rng: np.random.Generator, band: int = 64) -> NDArray[np.int64]:
+def rows(count: int, rng: np.random.Generator, band: int | None = None) -> NDArray[np.int64]:
     """Choose one row at random from each band of this many, so that no tile of that height goes unseen; ascending.
 
-    The first and the last row are always among them.
+    The default band is 64, or fewer so that there are 256 of them. The first and the last row are always chosen.
     """
+    band = band or min(64, max(1, count // 256))
     starts = np.arange(0, count, band)
     chosen = np.minimum(starts + rng.integers(0, band, starts.size), count - 1)
     return np.unique(np.concatenate([[0], chosen, [count - 1]]))

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...benchmark.contract import Precision
-from ...benchmark.inputs import draw
-from ...benchmark.storage import stored
+from ...benchmark.inputs import draw_stored
+from ...benchmark.storage import from_storage
 from ...benchmark.task import Case, Expected, Task
+from .memory import must_fit
 from .seeds import derive
 
 SAMPLED_ELEMENTS = 2**22
-"""Outputs with more elements in all are compared at a sample of positions, where the task can compute one."""
+SAMPLED_OPERATIONS = 2**30
+"""Above this many elements in all outputs, or operations, a sample is compared, where the task can compute one."""
 _KEPT_BYTES = 4 << 30
 """So much is kept in memory, the least recently used go first."""
 
@@ -44,23 +46,32 @@ _kept: OrderedDict[tuple[str, str, str, int], Instance] = OrderedDict()
 
 
 def instance(task: Task, case: Case, precision: Precision, seed: int) -> Instance:
-    """Return the data and the answer of a case for a seed; the last few are kept."""
+    """Return the data and the answer of a case for a seed; the last few are kept.
+
+    Raises:
+        Unsupported: the machine has too little memory for them.
+    """
     key = (task.sha256, case.model_dump_json(), precision.value, seed)
     if key in _kept:
         _kept.move_to_end(key)
         return _kept[key]
-    arrays = draw(task, case, precision, seed)
+    sampled = task.sample is not None and _is_big(task, case)
+    must_fit(task, case, precision, sampled=sampled)
+    memory = draw_stored(task, case, precision, seed)
+    types = {a.name: a.dtype.resolve(precision) for a in task.contract.inputs}
+    arrays = {name: from_storage(array, types[name]) for name, array in memory.items()}
     with np.errstate(all="ignore"):
-        if task.sample is not None and _elements(task, case) > SAMPLED_ELEMENTS:
+        if task.sample is not None and sampled:
             expected = task.sample(arrays, case, precision, np.random.default_rng(derive(seed, "sample")))
         else:
             expected = task.reference(arrays, case, precision)
-    made = Instance(stored(arrays, task.contract, precision), expected)
+    made = Instance(memory, expected)
     _kept[key] = made
     while len(_kept) > 1 and sum(i.nbytes for i in _kept.values()) > _KEPT_BYTES:
         _kept.popitem(last=False)
     return made
 
 
-def _elements(task: Task, case: Case) -> int:
-    return sum(a.elements(case.sizes) for a in task.contract.outputs)
+def _is_big(task: Task, case: Case) -> bool:
+    elements = sum(a.elements(case.sizes) for a in task.contract.outputs)
+    return elements > SAMPLED_ELEMENTS or task.complexity(case.sizes) > SAMPLED_OPERATIONS

@@ -70,7 +70,6 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
     (r"\b(cu[A-Z]|nvrtc|cublas|cudnn|cusparse|cufft|curand)\w*", "no driver API and no vendor library"),
     (r"\bcudaMemcpyAsync(?=\s*\((?![^;]*cudaMemcpyDeviceToDevice)[^;]*;)", _NO_COPY),
     (r"\b(accessPolicyWindow|cudaAccessProperty\w*)", "no lines pinned in the L2: they outlive the call"),
-    (rf"(?<![\w.>])({'|'.join(sorted(_HOST))})(?=\s*\()", _NO_HOST),
     (r"\bstd\s*::\s*(thread|jthread|async|[io]?fstream|chrono|filesystem|mutex|atomic)\b", _NO_HOST),
     (r"\b__attribute__\s*\(\s*\(\s*(__)?(constructor|destructor|ifunc|alias|weak|section)", "no code outside the call"),
     (r"##|%:%:|\?\?=", "pasted tokens hide names from this check; write them out"),
@@ -98,6 +97,10 @@ def screen(source: str, contract: Contract) -> tuple[Violation, ...]:
     for match in re.finditer(r"\bcuda[A-Z]\w*", code):
         if match[0] not in _ALLOWED_API:
             report(match, match[0], next(why for pattern, why in _WHY_NOT if re.fullmatch(pattern, match[0])))
+    for match in re.finditer(rf"(?<![\w.>])({'|'.join(sorted(_HOST))})(?=\s*\()", code):
+        # A function of the file's own may have such a name; one that is only declared is the system's.
+        if not re.search(rf"\b{match[0]}\s*\([^;{{}}]*\)[^;{{}}()]*\{{", code):
+            report(match, match[0], _NO_HOST)
     for pattern, why in _RULES:
         for match in re.finditer(pattern, code, re.MULTILINE):
             report(match, " ".join(match[0].split()), why)

@@ -31,11 +31,6 @@ def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     return {"out": Expected(value, rounding.bound(value, error, DType.STORAGE.resolve(precision)))}
 
 
-def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
-    chosen = sampling.positions(case.sizes["N"], rng)
-    return {"out": reference({"in": arrays["in"][chosen]}, case, precision)["out"].at(chosen)}
-
-
 TASK = Task(
     name="gelu",
     category="activation",
@@ -53,7 +48,7 @@ TASK = Task(
     ),
     generate=generate,
     reference=reference,
-    sample=sample,
+    sample=sampling.elementwise(reference),
     complexity=lambda s: s["N"],
     min_flops=lambda s: s["N"],
     min_bytes=compulsory_bytes(CONTRACT),

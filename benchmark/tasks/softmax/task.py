@@ -39,12 +39,6 @@ def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     return {"out": Expected(value, rounding.bound(value, value * relative, storage))}
 
 
-def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
-    rows = sampling.rows(case.sizes["N"], rng)
-    part = reference({"in": arrays["in"][rows]}, case, precision)["out"]
-    return {"out": part.at(sampling.whole_rows(rows, case.sizes["C"]))}
-
-
 TASK = Task(
     name="softmax",
     category="normalization",
@@ -66,7 +60,7 @@ TASK = Task(
     ),
     generate=generate,
     reference=reference,
-    sample=sample,
+    sample=sampling.rowwise(reference, "in"),
     complexity=lambda s: s["N"] * s["C"],
     min_flops=lambda s: 3 * s["N"] * s["C"] - s["N"],
     min_bytes=compulsory_bytes(CONTRACT),

@@ -37,6 +37,7 @@ def test_every_baseline_is_allowed(name, precision):
         "void g(cudaStream_t s, float* a, float* b) { cudaMemcpyAsync(a, b, 4, cudaMemcpyDeviceToDevice, s); }",
         "int h() { int n; cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, 0); return n; }",
         "__device__ int separator = 1'000'000; // it's fine",
+        "__device__ void write(float* p, int i) { p[i] = 0; } __global__ void k(float* p) { write(p, 0); }",
         "__device__ float current, curve, cube(float x);",
     ],
 )
@@ -73,6 +74,7 @@ def test_honest_code_passes(text):
         ("#  include_next <math.h>", "# include_next <math.h>"),
         ('extern "C" void* dlsym(void*, const char*); void f() { dlsym(0, "x"); }', "dlsym"),
         ('extern "C" int fork(); int f() { return fork(); }', "fork"),
+        ('extern "C" long write(int, const void*, long); void f() { write(1, 0, 0); }', "write"),
         ('extern "C" int system(const char*); int f() { return system /* */ ("ls"); }', "system"),
         ("#define CAT(a, b) a##b\nvoid f(void** p) { CAT(cuda, Malloc)(p, 4); }", "##"),
         ("__attribute__((constructor)) void f() {}", "__attribute__((constructor"),
