@@ -102,8 +102,8 @@ def page(baselines: Sequence[Baseline]) -> str:
         "",
         "## Throughputs and Otsu's threshold",
         "",
-        f"Compute, memory and device-memory throughput of every baseline, % of peak: {len(values)} values. Otsu's method "
-        f"cuts at {cut.threshold:.1f} % ({cut.below} below, {cut.above} above); that cut explains "
+        f"Compute, memory and DRAM throughput of every baseline, % of peak: {len(values)} values. Otsu's method "
+        f"cuts at {cut.threshold:.1f} % ({cut.below} below, {cut.above} above); it explains "
         f"{100 * cut.separation:.0f} % of the variance.",
         "",
         "```",

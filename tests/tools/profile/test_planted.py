@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,3 +116,31 @@ def test_the_text_is_short_against_the_full_profile(calls: Any, name: str) -> No
     assert 0 < len(short) <= 0.15 * len(full)
     assert 0 < len(short.split()) <= 0.15 * len(full.split())
     assert PLANTED[name].finding in short
+
+
+def results(calls: Any) -> str:
+    """The recorded runs as a page."""
+    lines = [
+        "# Planted faults, diagnosed",
+        "",
+        "Kernels with one planted fault each (`tests/data/planted/planted.cu`), their reports and times recorded on one",
+        "NVIDIA H200 (driver 580.159, CUDA 13.0, Nsight Compute 2025.3.1). The first finding is the planted fault in",
+        f"{len(PLANTED)} of {len(PLANTED)}; no repaired twin gained over 10 % more than the bound. Written by the test that "
+        "checks it.",
+        "",
+        "| kernel | planted, and found first | fault (us) | repaired (us) | gain | bound |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in PLANTED:
+        first = diagnose(calls, name, "fault").findings[0]
+        fault, twin = TIMES_US[f"{name}_fault"], TIMES_US.get(f"{name}_twin")
+        repaired = f"{twin:.1f} | {fault / twin:.2f} |" if twin else "– | – |"
+        lines.append(f"| {name} | {first.name} | {fault:.1f} | {repaired} {first.bound:.3g} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_page_of_results_is_current(calls: Any) -> None:
+    page = Path(__file__).parents[3] / "docs" / "results" / "planted.md"
+    if os.environ.get("CUDAMASTER_WRITE_DOCS"):
+        page.write_text(results(calls))
+    assert page.read_text() == results(calls), "run this test with CUDAMASTER_WRITE_DOCS=1 and look at the difference"
