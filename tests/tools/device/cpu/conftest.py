@@ -16,6 +16,20 @@ from cudamaster.tools.records import Build, Candidate
 HERE = Path(__file__).parent
 
 
+def f32(n: int) -> Any:
+    """An output of n floats."""
+    import numpy as np
+
+    return np.zeros(n, np.float32)
+
+
+def i32(n: int) -> Any:
+    """An output of n ints."""
+    import numpy as np
+
+    return np.zeros(n, np.int32)
+
+
 class Host:
     """Builds sources whose entries have any signature, and calls them in a child process."""
 
@@ -36,6 +50,29 @@ class Host:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
         results: list[dict[str, Any]] = json.loads(done.stdout)
+        return results
+
+    def run(self, calls: Sequence[tuple[str, str, list[Any]]], **environment: str) -> list[dict[str, Any]]:
+        """Call (library, entry, arguments); arrays travel as files. Zeroed arrays and ("inout", array) come back."""
+        import numpy as np
+
+        jobs = []
+        for number, (library, entry, arguments) in enumerate(calls):
+            listed: list[Any] = []
+            for place, argument in enumerate(arguments):
+                if isinstance(argument, int | float):
+                    listed.append(argument)
+                    continue
+                array = argument[1] if isinstance(argument, tuple) else argument
+                path = self.root / f"in-{number}-{place}.npy"
+                np.save(path, array)
+                listed.append({"file": str(path), "out": isinstance(argument, tuple) or not np.any(array)})
+            keep = self.root / f"out-{number}"
+            keep.mkdir(exist_ok=True)
+            jobs.append({"library": library, "entry": entry, "arguments": listed, "keep": str(keep)})
+        results = self.call(jobs, **environment)
+        for result in results:
+            result["outputs"] = [np.load(path) for path in result["outputs"]]
         return results
 
     def trace(self, build: Build) -> Path:

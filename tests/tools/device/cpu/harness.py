@@ -1,7 +1,7 @@
 """Runs libraries of the cpu device in a child process: `python harness.py JOB.json` prints one JSON object.
 
 A job holds `runtime` (the runtime library) and `calls`: library, entry, arguments. An argument is an int, a float, or an
-array: {"dtype", "shape", "seed" | "data" | "fill", "out": bool}. Outputs come back as lists (or as .npy files for big ones).
+array: {"file"} or {"dtype", "shape", "seed" | "data" | "fill"}, with "out" if it is to come back, as .npy files in `keep`.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def run(job: dict[str, Any]) -> list[dict[str, Any]]:
 
 def draw(argument: dict[str, Any]) -> Any:
     """Make the array that an argument describes."""
+    if "file" in argument:
+        return np.ascontiguousarray(np.load(argument["file"]))
     dtype, shape = np.dtype(argument["dtype"]), tuple(argument["shape"])
     if "data" in argument:
         return np.array(argument["data"], dtype).reshape(shape)
