@@ -7,6 +7,7 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._read: dict[str, Reply] = {}
         self._replies: dict[str, Reply] = {}
 
     def question(self, step: str, prompt: str) -> str:
@@ -99,26 +101,31 @@ class Journal:
     def spent(self) -> Spent:
         """Return what all replies cost."""
         total = Spent()
-        for step in self.steps():
-            if (reply := self.reply(step)) is not None:
-                total = total.plus(reply)
+        for _, reply in self._replies():
+            total = total.plus(reply)
         return total
 
     def spent_by_agent(self) -> dict[str, Spent]:
         """Return what each agent's replies cost."""
         totals: dict[str, Spent] = {}
-        for step in self.steps():
-            if (reply := self.reply(step)) is not None:
-                totals[agent_of(step)] = totals.get(agent_of(step), Spent()).plus(reply)
+        for step, reply in self._replies():
+            totals[agent_of(step)] = totals.get(agent_of(step), Spent()).plus(reply)
         return totals
 
     def spent_by_round(self) -> dict[int, Spent]:
         """Return what each round's replies cost."""
         totals: dict[int, Spent] = {}
-        for step in self.steps():
-            if (reply := self.reply(step)) is not None:
-                totals[round_of(step)] = totals.get(round_of(step), Spent()).plus(reply)
+        for step, reply in self._replies():
+            totals[round_of(step)] = totals.get(round_of(step), Spent()).plus(reply)
         return totals
+
+    def _replies(self) -> Iterator[tuple[str, Reply]]:
+        """Yield every step with its reply. One that was read once is not read again: the first reply stays."""
+        for step in self.steps():
+            if step not in self._read and (reply := self.reply(step)) is not None:
+                self._read[step] = reply
+            if step in self._read:
+                yield step, self._read[step]
 
     def _path(self, step: str, suffix: str) -> Path:
         if not _STEP.fullmatch(step):
