@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 def test_a_rounded_float64_answer_is_never_rejected(name, data):
     task = load_task(name)
     template = data.draw(st.sampled_from(task.in_set(CaseSet.SMALL, CaseSet.HIDDEN)), label="template")
-    sizes = {size: data.draw(st.integers(1, 40), label=size) for size in template.sizes}
+    longest = 40 if len(template.sizes) <= 3 else 10
+    sizes = {size: data.draw(st.integers(1, longest), label=size) for size in template.sizes}
     case = template.model_copy(update={"sizes": sizes})
     if not task.legal(case):
         case = min(task.in_set(CaseSet.SMALL), key=lambda c: task.complexity(c.sizes))

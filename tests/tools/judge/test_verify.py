@@ -198,8 +198,10 @@ def test_checking_nothing_is_not_a_pass():
 
 
 def test_data_are_fresh_each_time_unless_a_seed_is_given():
+    cases = load_task("gelu").in_set(CaseSet.SMALL)[:4]
+
     def seeds(**options):
-        return [e.seed for e in judged(honest, **options).cases]
+        return [e.seed for e in judged(honest, cases=cases, **options).cases]
 
     assert seeds(seed=1) == seeds(seed=1)
     assert seeds() != seeds()
