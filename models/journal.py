@@ -34,8 +34,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._read: dict[str, Reply] = {}
-        self._replies: dict[str, Reply] = {}
+        self._kept: dict[str, Reply] = {}
 
     def question(self, step: str, prompt: str) -> str:
         """Keep a step's prompt if it has none yet, and return the one that is kept.
@@ -70,8 +69,8 @@ class Journal:
         Raises:
             JournalDamaged: the file can't be read, or answers another prompt than the stored one.
         """
-        if step in self._replies:  # a reply never changes, and totals are asked for before every call
-            return self._replies[step]
+        if step in self._kept:  # a reply never changes, and totals are asked for before every call
+            return self._kept[step]
         path = self._path(step, "reply.json")
         try:
             record = json.loads(path.read_bytes())
@@ -83,7 +82,7 @@ class Journal:
             raise JournalDamaged(f"{path} can't be read ({reason}): delete it to ask again") from None
         if record.get("request_sha256") != request_sha256(self.prompt(step) or ""):
             raise JournalDamaged(f"{path} answers another prompt than {step}.prompt.md: delete it to ask again")
-        self._replies[step] = reply
+        self._kept[step] = reply
         return reply
 
     def find(self, step: str, prompt: str, *, same_prompt: bool = False) -> Reply | None:
@@ -101,31 +100,29 @@ class Journal:
     def spent(self) -> Spent:
         """Return what all replies cost."""
         total = Spent()
-        for _, reply in self._replies():
+        for _, reply in self._answered():
             total = total.plus(reply)
         return total
 
     def spent_by_agent(self) -> dict[str, Spent]:
         """Return what each agent's replies cost."""
         totals: dict[str, Spent] = {}
-        for step, reply in self._replies():
+        for step, reply in self._answered():
             totals[agent_of(step)] = totals.get(agent_of(step), Spent()).plus(reply)
         return totals
 
     def spent_by_round(self) -> dict[int, Spent]:
         """Return what each round's replies cost."""
         totals: dict[int, Spent] = {}
-        for step, reply in self._replies():
+        for step, reply in self._answered():
             totals[round_of(step)] = totals.get(round_of(step), Spent()).plus(reply)
         return totals
 
-    def _replies(self) -> Iterator[tuple[str, Reply]]:
-        """Yield every step with its reply. One that was read once is not read again: the first reply stays."""
+    def _answered(self) -> Iterator[tuple[str, Reply]]:
+        """Yield every step that has a reply, with it."""
         for step in self.steps():
-            if step not in self._read and (reply := self.reply(step)) is not None:
-                self._read[step] = reply
-            if step in self._read:
-                yield step, self._read[step]
+            if (reply := self.reply(step)) is not None:
+                yield step, reply
 
     def _path(self, step: str, suffix: str) -> Path:
         if not _STEP.fullmatch(step):
