@@ -7,9 +7,11 @@ from .rules.block_reduce import BlockReduce
 from .rules.float_literals import FloatLiterals
 from .rules.grid_stride import GridStride
 from .rules.restrict import Restrict
+from .rules.tile_product import TileProduct
 from .rules.vectorize import Vectorize
 
 RULES: tuple[Rule, ...] = (
+    TileProduct(),
     GridStride(),
     BlockReduce(),
     FloatLiterals(),

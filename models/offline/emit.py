@@ -157,3 +157,9 @@ def tidy(source: str) -> str:
         if not edits:
             return source
         source = edited(source, edits)
+
+
+def fresh(source: Source, code: str) -> str:
+    """Give the names marked `@name` in generated code names that the file does not use."""
+    names = {name: source.unique(name) for name in re.findall(r"@([A-Za-z_]\w*)", code)}
+    return re.sub(r"@([A-Za-z_]\w*)", lambda m: names[m[1]], code)

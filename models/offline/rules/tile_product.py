@@ -1,0 +1,423 @@
+"""Sums of products over a common index: tiles in shared memory, several results per thread; tensor cores for bf16."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tree_sitter import Node
+
+from ..emit import dedented, fresh, helper_name, include, indented, on_host, with_helper
+from ..loops import for_parts
+from ..macros import expanded
+from ..rule import Rule, Setting, distinct_arguments
+from ..space import Axis, Space, index_space
+from ..syntax import BF16, Kernel, Source, coefficient, declared_name, edited, real, statements, substitute, text, walk
+
+TILES = """\
+// Tiles of `size` that cover `length`; at least one, at most `most` (the kernel strides over the rest).
+static unsigned {name}(long long length, int size, int most) {{
+    const long long tiles = (length + size - 1) / size;
+    return (unsigned)(tiles < 1 ? 1 : tiles > most ? most : tiles);
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Product:
+    """`total = Σ_k left(row, k)·right(col, k)`, then `after` with the total."""
+
+    space: Space = field(repr=False)
+    row: Axis
+    col: Axis
+    loop: Node = field(repr=False)
+    k: str
+    k_type: str
+    k_end: Node = field(repr=False)
+    total: str
+    left: Node = field(repr=False)
+    right: Node = field(repr=False)
+    before: tuple[Node, ...] = field(repr=False)
+    after: tuple[Node, ...] = field(repr=False)
+
+
+class TileProduct(Rule):
+    """Every thread reads its own row and column: share them."""
+
+    name: ClassVar[str] = "tile_shared"
+    answers: ClassVar[tuple[str, ...]] = ("excess_traffic", "tensor_cores_unused", "stall_mix", "narrow_loads")
+    worth: ClassVar[float] = 30.0
+    metric: ClassVar[str] = "sm_throughput_pct"
+    why: ClassVar[str] = (
+        "each result reads a whole row and a whole column from memory: tiles in shared memory let a block read each "
+        "element once per tile, and several results per thread keep them in registers (bf16 products go to the tensor cores)"
+    )
+    effect: ClassVar[str] = "global loads fall by the tile's width, the arithmetic units become the limit"
+    steps: ClassVar[int] = 3
+
+    def apply(self, source: Source, setting: Setting) -> str:
+        """Rewrite every kernel that is such a product."""
+        spelled = Source(expanded(source.text))
+        for kernel in spelled.kernels:
+            product = find_product(kernel)
+            if product is None:
+                continue
+            changed = self._kernel(spelled, kernel, product, setting)
+            if changed is not None:
+                return self.apply(Source(changed), setting)
+        return source.text
+
+    def _kernel(self, source: Source, kernel: Kernel, product: Product, setting: Setting) -> str | None:
+        rows, cols = text(product.row.bound), text(product.col.bound)
+        left, right = _plain(kernel, product.left), _plain(kernel, product.right)
+        tensor = setting.tensor_cores and setting.narrow == 0 and left is not None and right is not None
+        if tensor:
+            assert left is not None
+            assert right is not None
+            code, threads = self._tensor(kernel, product, left, right), {128: 256, 64: 256}
+        else:
+            code, threads = self._registers(kernel, product), {128: 256, 64: 256, 32: 64}
+        code = fresh(source, code)
+        side, tiles_of = source.unique("side"), helper_name(source, "tiles_of", TILES)
+        edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
+        edits.append((kernel.node.start_byte, kernel.node.start_byte, f"template <int {side}>\n"))
+        for launch in kernel.launches:
+            high, wide = on_host(kernel, launch, rows), on_host(kernel, launch, cols)
+            if high is None or wide is None or launch.statement.type != "expression_statement":
+                return None
+            if text(launch.statement).rstrip("; ") != text(launch.node):
+                return None
+            rest = "".join(f", {text(n)}" for n in launch.configuration[2:])
+            given = ", ".join(text(n) for n in launch.arguments)
+            choices = []
+            for size, block in threads.items():
+                if setting.narrow == 2 and size > 64:
+                    continue
+                grid = f"dim3({tiles_of}({wide}, {size}, 2147483647), {tiles_of}({high}, {size}, 65535))"
+                enough = f"if ((long long){tiles_of}({wide}, {size}, 2147483647) * {tiles_of}({high}, {size}, 65535)"
+                call = f"{{\n    {kernel.name}<{size}><<<{grid}, {block}{rest}>>>({given});\n}}"
+                last = size == min(threads)
+                choices.append(call if last else f"{enough} >= {setting.multiprocessors}) {call}")
+            chain = "// The widest tile that gives every multiprocessor one.\n" + " else ".join(choices)
+            edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chain, 4).lstrip()))
+        for node in kernel.node.children:
+            if node.type == "launch_bounds":
+                edits.append((node.start_byte, node.end_byte, ""))
+        result = with_helper(edited(source.text, edits), tiles_of, TILES)
+        return include(result, "mma.h") if tensor else result
+
+    def _point(self, kernel: Kernel, product: Product, row: str, col: str, value: str) -> str:
+        """Return the code that finishes one result."""
+        lines = [
+            f"const long long {product.row.variable} = {row};",
+            f"const long long {product.col.variable} = {col};",
+            *(dedented(text(n)) for n in product.before),
+            f"float {product.total} = {value};",
+            *(dedented(text(n)) for n in product.after),
+        ]
+        return "\n".join(lines)
+
+    def _registers(self, kernel: Kernel, p: Product) -> str:
+        rows, cols, end = text(p.row.bound), text(p.col.bound), text(p.k_end)
+        preamble = "\n".join(dedented(text(n)) for n in p.space.preamble)
+        kept = {a: _fill(kernel, p, n, v) for a, n, v in (("left", p.left, p.row), ("right", p.right, p.col))}
+        point = indented(
+            self._point(
+                kernel,
+                p,
+                "@first_row + @i / 4 * 4 * @across + @thread_row + @i % 4",
+                "@first_col + @j / 4 * 4 * @across + @thread_col + @j % 4",
+                "@sums[@i][@j]",
+            ),
+            16,
+        )
+        return f"""\
+constexpr int @per_thread = @side == 128 ? 8 : 4, @across = @side / @per_thread, @depth = @side == 128 ? 8 : 16;
+__shared__ __align__(16) float @left_tile[@depth][@side + 4];
+__shared__ __align__(16) float @right_tile[@depth][@side + 4];
+const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @across * 4;
+{preamble}
+const long long @first_col = (long long)blockIdx.x * @side;
+for (long long @first_row = (long long)blockIdx.y * @side; @first_row < {rows}; @first_row += (long long)gridDim.y * @side) {{
+    float @sums[@per_thread][@per_thread] = {{}};
+    for (long long @first_k = 0; @first_k < {end}; @first_k += @depth) {{
+{indented(kept["left"], 8)}
+{indented(kept["right"], 8)}
+        __syncthreads();
+        #pragma unroll
+        for (int @step = 0; @step < @depth; ++@step) {{
+            float @a[@per_thread], @b[@per_thread];
+            #pragma unroll
+            for (int @i = 0; @i < @per_thread; ++@i) @a[@i] = @left_tile[@step][@i / 4 * 4 * @across + @thread_row + @i % 4];
+            #pragma unroll
+            for (int @j = 0; @j < @per_thread; ++@j) @b[@j] = @right_tile[@step][@j / 4 * 4 * @across + @thread_col + @j % 4];
+            #pragma unroll
+            for (int @i = 0; @i < @per_thread; ++@i) {{
+                #pragma unroll
+                for (int @j = 0; @j < @per_thread; ++@j) @sums[@i][@j] += @a[@i] * @b[@j];
+            }}
+        }}
+        __syncthreads();
+    }}
+    #pragma unroll
+    for (int @i = 0; @i < @per_thread; ++@i) {{
+        #pragma unroll
+        for (int @j = 0; @j < @per_thread; ++@j) {{
+            if (@first_row + @i / 4 * 4 * @across + @thread_row + @i % 4 < {rows} && @first_col + @j / 4 * 4 * @across + @thread_col + @j % 4 < {cols}) {{
+{point}
+            }}
+        }}
+    }}
+}}"""
+
+    def _tensor(self, kernel: Kernel, p: Product, left: Node, right: Node) -> str:
+        rows, cols, end = text(p.row.bound), text(p.col.bound), text(p.k_end)
+        preamble = "\n".join(dedented(text(n)) for n in p.space.preamble)
+        fill_left = _fill_bf16(kernel, p, left, p.row, "left")
+        fill_right = _fill_bf16(kernel, p, right, p.col, "right")
+        point = indented(self._point(kernel, p, "@row_there", "@col_there", "@result[@e]"), 20)
+        right_layout = "col_major" if _runs_along(kernel, p, right) else "row_major"
+        right_shape = "[@side][@depth + 8]" if right_layout == "col_major" else "[@depth][@side + 8]"
+        right_at = (
+            "&@right_tile[@warp_col + @j * 16][@step], @depth + 8"
+            if right_layout == "col_major"
+            else "&@right_tile[@step][@warp_col + @j * 16], @side + 8"
+        )
+        left_layout = "row_major" if _runs_along(kernel, p, left) else "col_major"
+        left_shape = "[@side][@depth + 8]" if left_layout == "row_major" else "[@depth][@side + 8]"
+        left_at = (
+            "&@left_tile[@warp_row + @i * 16][@step], @depth + 8"
+            if left_layout == "row_major"
+            else "&@left_tile[@step][@warp_row + @i * 16], @side + 8"
+        )
+        return f"""\
+using namespace nvcuda;
+constexpr int @depth = 32;
+__shared__ __align__(16) __nv_bfloat16 @left_tile{left_shape};
+__shared__ __align__(16) __nv_bfloat16 @right_tile{right_shape};
+__shared__ __align__(16) float @results[8][256];
+const int @warp = threadIdx.x / 32, @lane = threadIdx.x % 32;
+const int @warp_row = @warp / 4 * (@side / 2), @warp_col = @warp % 4 * (@side / 4);
+{preamble}
+const long long @first_col = (long long)blockIdx.x * @side;
+for (long long @first_row = (long long)blockIdx.y * @side; @first_row < {rows}; @first_row += (long long)gridDim.y * @side) {{
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> @sums[@side / 32][@side / 64];
+    for (int @i = 0; @i < @side / 32; ++@i) {{
+        for (int @j = 0; @j < @side / 64; ++@j) wmma::fill_fragment(@sums[@i][@j], 0.0f);
+    }}
+    for (long long @first_k = 0; @first_k < {end}; @first_k += @depth) {{
+{indented(fill_left, 8)}
+{indented(fill_right, 8)}
+        __syncthreads();
+        #pragma unroll
+        for (int @step = 0; @step < @depth; @step += 16) {{
+            wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::{left_layout}> @a[@side / 32];
+            wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::{right_layout}> @b[@side / 64];
+            #pragma unroll
+            for (int @i = 0; @i < @side / 32; ++@i) wmma::load_matrix_sync(@a[@i], {left_at});
+            #pragma unroll
+            for (int @j = 0; @j < @side / 64; ++@j) wmma::load_matrix_sync(@b[@j], {right_at});
+            #pragma unroll
+            for (int @i = 0; @i < @side / 32; ++@i) {{
+                #pragma unroll
+                for (int @j = 0; @j < @side / 64; ++@j) wmma::mma_sync(@sums[@i][@j], @a[@i], @b[@j], @sums[@i][@j]);
+            }}
+        }}
+        __syncthreads();
+    }}
+    float* @result = @results[@warp];
+    #pragma unroll
+    for (int @i = 0; @i < @side / 32; ++@i) {{
+        #pragma unroll
+        for (int @j = 0; @j < @side / 64; ++@j) {{
+            wmma::store_matrix_sync(@result, @sums[@i][@j], 16, wmma::mem_row_major);
+            __syncwarp();
+            for (int @e = @lane; @e < 256; @e += 32) {{
+                const long long @row_there = @first_row + @warp_row + @i * 16 + @e / 16;
+                const long long @col_there = @first_col + @warp_col + @j * 16 + @e % 16;
+                if (@row_there < {rows} && @col_there < {cols}) {{
+{point}
+                }}
+            }}
+            __syncwarp();
+        }}
+    }}
+}}"""
+
+
+def find_product(kernel: Kernel) -> Product | None:
+    """Recognise a kernel whose threads each sum products of one row and one column."""
+    space = index_space(kernel)
+    if space is None or len(space.axes) != 2 or kernel.cooperates or not kernel.launches or kernel.template is not None:
+        return None
+    if not distinct_arguments(kernel) or "volatile" in text(kernel.body):
+        return None
+    loops = [n for n in space.body if n.type == "for_statement"]
+    if len(loops) != 1 or sum(n.type in ("for_statement", "while_statement") for s in space.body for n in walk(s)) != 1:
+        return None
+    loop = loops[0]
+    parts = for_parts(loop)
+    inner = statements(loop.child_by_field_name("body"))
+    if parts is None or parts[3] != "<" or parts[5] != {(): 1} or kernel.poly(parts[2]) != {} or len(inner) != 1:
+        return None
+    k, k_type, _, _, k_end, _ = parts
+    sum_ = real(inner[0].named_children)[0] if inner[0].type == "expression_statement" else None
+    if sum_ is None or sum_.type != "assignment_expression" or text(sum_.child_by_field_name("operator")) != "+=":
+        return None
+    total = text(sum_.child_by_field_name("left"))
+    value = sum_.child_by_field_name("right")
+    if value is None or value.type != "binary_expression" or text(value.child_by_field_name("operator")) != "*":
+        return None
+    position = space.body.index(loop)
+    before = list(space.body[:position])
+    start = next((n for n in before if n.type == "declaration" and _declares_zero(n, total)), None)
+    if start is None or kernel.declared.get(total) != "float":
+        return None
+    before.remove(start)
+    if any(n.type != "declaration" for n in before) or total in {text(n) for s in before for n in walk(s)}:
+        return None
+    names = [a.variable for a in space.axes]
+    operands = [value.child_by_field_name("left"), value.child_by_field_name("right")]
+    depends = [_depends(kernel, n) for n in operands]
+    if (
+        any(k not in d for d in depends)
+        or any(len(d & set(names)) != 1 for d in depends)
+        or depends[0] & set(names) == depends[1] & set(names)
+    ):
+        return None
+    if any(not _loads(kernel, n) for n in operands):
+        return None
+    stored = _stored_fast(kernel, names)
+    if stored is None:
+        return None
+    col = stored
+    row = next(n for n in names if n != col)
+    left, right = (operands[0], operands[1]) if row in depends[0] else (operands[1], operands[0])
+    row_axis, col_axis = space.axis_of(row), space.axis_of(col)
+    assert row_axis is not None
+    assert col_axis is not None
+    assert left is not None
+    assert right is not None
+    if _free(text(k_end), kernel) or _free(text(row_axis.bound), kernel) or _free(text(col_axis.bound), kernel):
+        return None
+    after = space.body[position + 1 :]
+    if any(n.type in ("return_statement", "continue_statement", "break_statement") for s in after for n in walk(s)):
+        return None
+    return Product(space, row_axis, col_axis, loop, k, k_type, k_end, total, left, right, tuple(before), tuple(after))
+
+
+def _declares_zero(node: Node, name: str) -> bool:
+    declarators = node.children_by_field_name("declarator")
+    if len(declarators) != 1 or declared_name(declarators[0]) != name:
+        return False
+    return re.fullmatch(r"\(?0*\.?0*f?\)?", text(declarators[0].child_by_field_name("value"))) is not None
+
+
+def _depends(kernel: Kernel, node: Node | None) -> set[str]:
+    """Return the names that an expression depends on, through constant locals as well."""
+    found: set[str] = set()
+    todo = [node] if node is not None else []
+    while todo:
+        for n in walk(todo.pop()):
+            if n.type == "identifier" and text(n) not in found:
+                found.add(text(n))
+                if text(n) in kernel.locals and "threadIdx" not in text(kernel.locals[text(n)]):
+                    todo.append(kernel.locals[text(n)])
+    return found
+
+
+def _loads(kernel: Kernel, node: Node | None) -> bool:
+    """Return whether an operand is one load of an array that the kernel does not write, perhaps converted."""
+    if node is None:
+        return False
+    accesses = kernel.accesses_in(node)
+    called = {text(n.child_by_field_name("function")) for n in walk(node) if n.type == "call_expression"}
+    return len(accesses) == 1 and accesses[0].root not in kernel.written_roots and all(map(kernel.source.pure, called))
+
+
+def _stored_fast(kernel: Kernel, names: list[str]) -> str | None:
+    """Return the index variable that runs along the rows of what is stored."""
+    for access in kernel.accesses:
+        if access.written:
+            for name in names:
+                value = kernel.locals.get(name)
+                terms = kernel.poly(value) if value is not None else {(name,): 1}
+                key = next((t for t in terms if len(t) == 1 and "threadIdx" in t[0]), (name,))
+                if access.index.get(key) == 1:
+                    return name
+    return None
+
+
+def _free(expression: str, kernel: Kernel) -> bool:
+    """Return whether an expression names anything but the kernel's scalars."""
+    scalars = {p.name for p in kernel.parameters if not p.pointer}
+    return any(n not in scalars for n in re.findall(r"(?<![\w.])[A-Za-z_]\w*", expression))
+
+
+def _plain(kernel: Kernel, node: Node) -> Node | None:
+    """Return the subscript of an operand that is a bf16 element converted to float, nothing else."""
+    accesses = kernel.accesses_in(node)
+    parameter = kernel.parameter(accesses[0].root)
+    if parameter is None or parameter.type not in BF16:
+        return None
+    inner = text(accesses[0].node)
+    forms = (f"__bfloat162float({inner})", f"static_cast<float>({inner})", f"(float){inner}", f"float({inner})")
+    return accesses[0].node if text(node).replace(" ", "") in [f.replace(" ", "") for f in forms] else None
+
+
+def _runs_along(kernel: Kernel, p: Product, operand: Node) -> bool:
+    """Return whether the common index is an operand's fast axis."""
+    access = kernel.accesses_in(operand)[0]
+    return coefficient(access.index, p.k) == {(): 1}
+
+
+def _declarations(p: Product, operand: Node, kernel: Kernel) -> list[str]:
+    """Return the declarations before the loop that an operand needs."""
+    needed = _depends(kernel, operand)
+    return [
+        dedented(text(n))
+        for n in p.before
+        if any(declared_name(c) in needed for c in n.children_by_field_name("declarator"))
+    ]
+
+
+def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis) -> str:
+    """Return the code that brings one operand's tile to shared memory, coalesced."""
+    which = "left" if axis is p.row else "right"
+    first = "@first_row" if axis is p.row else "@first_col"
+    along = _runs_along(kernel, p, operand)
+    at, step = ("@e / @depth", "@e % @depth") if along else ("@e % @side", "@e / @side")
+    lines = "".join(f"    {d}\n" for d in _declarations(p, operand, kernel))
+    return f"""\
+for (int @e = threadIdx.x; @e < @side * @depth; @e += @across * @across) {{
+    const int @at = {at}, @step = {step};
+    const long long {axis.variable} = {first} + @at;
+    const long long {p.k} = @first_k + @step;
+{lines}    @{which}_tile[@step][@at] = {axis.variable} < {text(axis.bound)} && {p.k} < {text(p.k_end)} ? {text(operand)} : 0.0f;
+}}"""
+
+
+def _fill_bf16(kernel: Kernel, p: Product, operand: Node, axis: Axis, which: str) -> str:
+    """Return the code that brings a bf16 tile to shared memory, 16 bytes at a time where that is aligned."""
+    first = "@first_row" if axis is p.row else "@first_col"
+    along = _runs_along(kernel, p, operand)
+    at, step = ("@e / (@depth / 8)", "@e % (@depth / 8) * 8") if along else ("@e % (@side / 8) * 8", "@e / (@side / 8)")
+    lines = "".join(f"    {d}\n" for d in _declarations(p, operand, kernel))
+    place = f"@{which}_tile[@at][@step]" if along else f"@{which}_tile[@step][@at]"
+    fast, bound = (p.k, text(p.k_end)) if along else (axis.variable, text(axis.bound))
+    slow, limit = (axis.variable, text(axis.bound)) if along else (p.k, text(p.k_end))
+    item = substitute(text(operand), {fast: f"({fast} + @i)"})
+    return f"""\
+for (int @e = threadIdx.x; @e < @side * @depth / 8; @e += 256) {{
+    const int @at = {at}, @step = {step};
+    const long long {axis.variable} = {first} + @at;
+    const long long {p.k} = @first_k + @step;
+{lines}    if ({slow} < {limit} && {fast} + 8 <= {bound} && reinterpret_cast<size_t>(&{text(operand)}) % 16 == 0) {{
+        *reinterpret_cast<uint4*>(&{place}) = *reinterpret_cast<const uint4*>(&{text(operand)});
+    }} else {{
+        for (int @i = 0; @i < 8; ++@i) {{
+            (&{place})[@i] = {slow} < {limit} && {fast} + @i < {bound} ? {item} : __float2bfloat16(0.0f);
+        }}
+    }}
+}}"""

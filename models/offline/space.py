@@ -1,0 +1,105 @@
+"""The index space of a kernel: which variable runs over which thread axis, up to where, and what is done at each point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from .loops import for_parts, global_index
+from .syntax import Kernel, declared_name, multiply, statements, text
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One index variable: `0 <= variable < bound`, dealt out along a thread axis."""
+
+    variable: str
+    type: str
+    axis: str
+    bound: Node = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Space:
+    """A kernel as `for all points: body`. `preamble` holds the declarations that come before the body."""
+
+    kernel: Kernel = field(repr=False)
+    axes: tuple[Axis, ...]
+    preamble: tuple[Node, ...] = field(repr=False)
+    body: tuple[Node, ...] = field(repr=False)
+
+    def axis_of(self, variable: str) -> Axis | None:
+        """Return the axis of a variable."""
+        return next((a for a in self.axes if a.variable == variable), None)
+
+
+def index_space(kernel: Kernel) -> Space | None:
+    """Read guards and grid-stride loops off a kernel until its body is reached; None if it has no such form."""
+    pending: dict[str, tuple[str, str]] = {}
+    axes: list[Axis] = []
+    preamble: list[Node] = []
+    listed = list(kernel.statements)
+    while listed:
+        node = listed[0]
+        last = len(listed) == 1
+        if node.type == "declaration":
+            declarators = node.children_by_field_name("declarator")
+            value = declarators[0].child_by_field_name("value") if len(declarators) == 1 else None
+            axis = next((a for a in "xyz" if value is not None and global_index(kernel.poly(value), a)), None)
+            if axis is not None and declared_name(declarators[0]) not in kernel.assigned:
+                pending[declared_name(declarators[0])] = text(node.child_by_field_name("type")), axis
+            elif pending and set(pending) <= {a.variable for a in axes}:
+                break
+            else:
+                preamble.append(node)
+            listed = listed[1:]
+            continue
+        if node.type == "if_statement" and node.child_by_field_name("alternative") is None:
+            inner = statements(node.child_by_field_name("consequence"))
+            leaves = [n.type for n in inner] == ["return_statement"]
+            bounds = _bounds(node, pending, leaves)
+            if bounds is None or not (leaves or last) or any(a.variable in dict(bounds) for a in axes):
+                break
+            for name, bound in bounds:
+                axes.append(Axis(name, *pending[name], bound))
+            listed = listed[1:] if leaves else list(inner)
+            continue
+        if node.type == "for_statement" and last and (parts := for_parts(node)) is not None:
+            name, kind, value, sign, bound, step = parts
+            start = kernel.poly(value)
+            axis = next((a for a in "xyz" if global_index(start, a)), None)
+            size = global_index(start, axis) if axis else None
+            if axis is None or size is None or sign != "<" or step != multiply({(size,): 1}, {(f"gridDim.{axis}",): 1}):
+                break
+            axes.append(Axis(name, kind, axis, bound))
+            listed = list(statements(node.child_by_field_name("body")))
+            continue
+        break
+    if not axes or not set(pending) <= {a.variable for a in axes} or len({a.axis for a in axes}) != len(axes):
+        return None
+    return Space(kernel, tuple(axes), tuple(preamble), tuple(listed))
+
+
+def _bounds(node: Node, pending: dict[str, tuple[str, str]], leaves: bool) -> list[tuple[str, Node]] | None:
+    """Read `a >= A || b >= B` (leaving) or `a < A && b < B`; None for any other condition."""
+    condition = node.child_by_field_name("condition")
+    test = condition.child_by_field_name("value") if condition is not None else None
+    joint, sign = ("||", ">=") if leaves else ("&&", "<")
+    found: list[tuple[str, Node]] = []
+
+    def read(part: Node | None) -> bool:
+        while part is not None and part.type == "parenthesized_expression":
+            part = part.named_children[0]
+        if part is None or part.type != "binary_expression":
+            return False
+        left, right = part.child_by_field_name("left"), part.child_by_field_name("right")
+        operator = text(part.child_by_field_name("operator"))
+        if operator == joint:
+            return read(left) and read(right)
+        if operator == sign and text(left) in pending and right is not None:
+            found.append((text(left), right))
+            return True
+        return False
+
+    return found if read(test) else None
