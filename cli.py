@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -59,9 +60,21 @@ class ViewChoice(StrEnum):
     DIAGNOSIS = "diagnosis"
 
 
+def _use_home(home: Path | None) -> Path | None:
+    """Let what is cached, builds above all, go where the runs go."""
+    if home is not None:
+        os.environ["CUDAMASTER_HOME"] = str(home)
+    return home
+
+
 Home = Annotated[
     Path | None,
-    typer.Option(envvar="CUDAMASTER_HOME", help="Folder for runs and artifacts.", show_default=".cudamaster"),
+    typer.Option(
+        envvar="CUDAMASTER_HOME",
+        help="Folder for runs, artifacts and builds.",
+        show_default=".cudamaster",
+        callback=_use_home,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 DeviceOption = Annotated[DeviceChoice, typer.Option(help="Where kernels run; auto: cuda if a GPU answers, else cpu.")]
@@ -199,6 +212,7 @@ def check(
     task: TaskOption,
     precision: PrecisionOption = PrecisionChoice.FP32,
     device: DeviceOption = DeviceChoice.AUTO,
+    home: Home = None,
     as_json: Json = False,
 ) -> None:
     """Judge a kernel of your own: right or wrong, and how fast against the task's baseline. Exit code 1 if wrong."""
@@ -222,6 +236,7 @@ def profile(
     precision: PrecisionOption = PrecisionChoice.FP32,
     device: DeviceOption = DeviceChoice.AUTO,
     view: Annotated[ViewChoice, typer.Option(help="How much to show.")] = ViewChoice.DIAGNOSIS,
+    home: Home = None,
     as_json: Json = False,
 ) -> None:
     """Profile a kernel of your own and say what limits it."""

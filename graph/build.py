@@ -48,9 +48,10 @@ def build_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
 
 def graph_version() -> str:
     """Return a hash of nodes, edges and state schema: a run is resumed only by the graph that began it."""
+    annotations = Input.__annotations__ | State.__annotations__
     shape = {
         "nodes": sorted(EDGES),
         "edges": {name: sorted(targets) for name, targets in EDGES.items()},
-        "state": {name: str(kind) for name, kind in sorted((Input.__annotations__ | State.__annotations__).items())},
+        "state": {name: getattr(kind, "__forward_arg__", str(kind)) for name, kind in sorted(annotations.items())},
     }
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:16]

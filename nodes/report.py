@@ -76,9 +76,9 @@ def _reasons(strategy: str, plans: Sequence[Plan]) -> list[str]:
     plan = next((plan for plan in plans if plan.strategy == strategy), None)
     if plan is None:
         return []
-    effect = f" Expected: {plan.expected_effect}" if plan.expected_effect else ""
-    metric = f" It was to move {plan.metric}." if plan.metric else ""
-    return [f"{plan.reasoning}{effect}{metric}".strip(), ""]
+    parts = [plan.reasoning, plan.expected_effect and f"Expected: {plan.expected_effect}"]
+    parts += [plan.metric and f"It was to move {plan.metric}"]
+    return [" ".join(f"{part.rstrip('.')}." for part in parts if part), ""]
 
 
 def _diagnosis(diagnosis: Diagnosis | None) -> list[str]:
