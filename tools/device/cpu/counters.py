@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -169,10 +170,8 @@ def source_lines(library: Path, offsets: Iterable[int]) -> dict[int, int]:
     for row in done.stdout.splitlines():
         if row.startswith("0x"):
             offset = int(row, 16)
-        elif offset not in found and "candidate.cu:" in row:
-            number = row.rsplit("candidate.cu:", 1)[1].split()[0]
-            if number.isdigit() and number != "0":
-                found[offset] = int(number)
+        elif offset not in found and (place := re.search(r"candidate\.(?:cu|cpp):([1-9]\d*)", row)):
+            found[offset] = int(place[1])
     return found
 
 

@@ -30,6 +30,13 @@ def i32(n: int) -> Any:
     return np.zeros(n, np.int32)
 
 
+def draw(n: int, seed: int) -> Any:
+    """n floats in [-1, 1)."""
+    import numpy as np
+
+    return np.random.default_rng(seed).uniform(-1, 1, n).astype(np.float32)
+
+
 class Host:
     """Builds sources whose entries have any signature, and calls them in a child process."""
 

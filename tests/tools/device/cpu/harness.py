@@ -41,6 +41,8 @@ def run(job: dict[str, Any]) -> list[dict[str, Any]]:
         status = getattr(library, call["entry"])(*arguments, ctypes.c_void_p())
         status = status or runtime.cudaDeviceSynchronize() or runtime.cudaGetLastError()
         result: dict[str, Any] = {"status": status, "message": runtime.cudaGetErrorString(status).decode()}
+        if status:
+            runtime.cudaDeviceReset()  # a fault breaks the context for good
         result["counters"] = json.loads(runtime.cpusim_counters_json())
         outputs = []
         for pointer, array, out in buffers:

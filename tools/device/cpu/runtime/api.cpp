@@ -165,7 +165,12 @@ cudaError_t cudaDeviceSynchronize() {
     counters.synchronizations += from_candidate(uintptr_t(__builtin_return_address(0)));
     return last_is_sticky ? last_error : cudaSuccess;
 }
-cudaError_t cudaDeviceReset() { return cudaSuccess; }
+cudaError_t cudaDeviceReset() {
+    last_error = cudaSuccess;
+    last_is_sticky = false;
+    last_detail.clear();
+    return cudaSuccess;
+}
 cudaError_t cudaGetDeviceCount(int* count) { *count = 1; return cudaSuccess; }
 cudaError_t cudaGetDevice(int* device) { *device = 0; return cudaSuccess; }
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : set_error(cudaErrorInvalidDevice); }

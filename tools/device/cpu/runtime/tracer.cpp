@@ -115,10 +115,14 @@ unsigned site_of(uintptr_t pc, int line, int bytes, bool write, bool atomic) {
 
 // --- per traced block -------------------------------------------------------------------------------------------------
 
+struct Access {  // the last of its kind to a byte
+    uint32_t time, warp_time;
+    uint16_t thread, site;
+};
 struct Byte {  // of shared memory
-    uint32_t written_block, write_time, write_warp_time, read_time, read_warp_time;
-    uint16_t writer, write_site, reader, read_site, first_reader;
-    bool atomic_write;
+    uint32_t written_block;
+    Access write, atomic, read;
+    uint16_t first_reader;
 };
 
 struct BlockTrace {
@@ -177,61 +181,54 @@ void settle_pending() {
         race("two writes", pending.first_thread, pending.first_site, pending.second_thread, pending.second_site, pending.address);
 }
 
-bool ordered(const BlockTrace& b, unsigned thread, uint32_t time, uint32_t warp_time, unsigned other) {
-    if (time != barrier_time || thread == other) return true;
-    return thread >> 5 == other >> 5 && warp_time != b.warp_time[other >> 5];
+bool ordered(const BlockTrace& b, const Access& before, unsigned thread) {
+    if (before.time != barrier_time || before.thread == thread) return true;
+    return before.thread >> 5 == thread >> 5 && before.warp_time != b.warp_time[thread >> 5];
+}
+
+// Looks for one race of this access with what other threads did to the byte; true if there is one.
+bool check_race(const BlockTrace& b, Byte& s, unsigned t, uintptr_t address, uintptr_t start, int bytes, bool write, bool atomic, unsigned site) {
+    if (s.written_block == b.serial && !ordered(b, s.write, t)) {
+        if (write && !atomic && bytes <= 16) {
+            settle_pending();
+            pending = Pending{true, false, start, bytes, s.write.site, uint16_t(site), s.write.thread, uint16_t(t), 0, {}};
+            memcpy(pending.value, reinterpret_cast<void*>(start), size_t(bytes));
+        } else {
+            race(write ? "a write and an atomic" : "a write and a read", s.write.thread, s.write.site, t, site, address);
+        }
+        return true;
+    }
+    if (!atomic && s.written_block == b.serial && !ordered(b, s.atomic, t)) {
+        race(write ? "an atomic and a write" : "an atomic and a read", s.atomic.thread, s.atomic.site, t, site, address);
+        return true;
+    }
+    if (!write || s.read.time != barrier_time) return false;
+    Access reader = s.read;
+    if (reader.thread == t) reader.thread = s.first_reader;
+    if (ordered(b, reader, t)) return false;
+    race(atomic ? "a read and an atomic" : "a read and a write", reader.thread, reader.site, t, site, address);
+    return true;
 }
 
 void shared_access(BlockTrace& b, uintptr_t address, int bytes, bool write, bool atomic, unsigned site) {
     size_t offset = address - uintptr_t(shared_arena);
     if (b.shared.size() < offset + size_t(bytes)) b.shared.resize(std::min(shared_arena_bytes, (offset + size_t(bytes)) * 2 + 1024));
     unsigned t = cpusim_state.current;
-    uint32_t warp_time = b.warp_time[t >> 5];
-    bool said = false;
+    Access mine{barrier_time, b.warp_time[t >> 5], uint16_t(t), uint16_t(site)};
+    bool unwritten = false, racing = false;
     for (int i = 0; i < bytes; ++i) {
         Byte& s = b.shared[offset + size_t(i)];
-        bool written = s.written_block == b.serial;
-        if ((!write || atomic) && !written && !said) {
-            said = true;
+        if ((!write || atomic) && s.written_block != b.serial && !unwritten) {
+            unwritten = true;
             report_sites("uninitialised_shared", "reads shared memory that no thread of the block has written (byte " + std::to_string(offset + size_t(i)) + ")", site, site);
         }
-        if (written && !(atomic && s.atomic_write) && !ordered(b, s.writer, s.write_time, s.write_warp_time, t) && !said) {
-            said = true;
-            if (write && !atomic && !s.atomic_write && bytes <= 16) {
-                settle_pending();
-                pending.active = true;
-                pending.between_blocks = false;
-                pending.address = address;
-                pending.bytes = bytes;
-                pending.first_site = s.write_site;
-                pending.second_site = uint16_t(site);
-                pending.first_thread = s.writer;
-                pending.second_thread = uint16_t(t);
-                memcpy(pending.value, reinterpret_cast<void*>(address), size_t(bytes));
-            } else {
-                race(write ? "two writes" : "a write and a read", s.writer, s.write_site, t, site, address);
-            }
-        }
+        racing = racing || check_race(b, s, t, address + uintptr_t(i), address, bytes, write, atomic, site);
         if (write) {
-            if (written && s.read_time == barrier_time && !said) {
-                unsigned reader = s.reader != t ? s.reader : s.first_reader;
-                if (!ordered(b, reader, s.read_time, s.read_warp_time, t)) {
-                    said = true;
-                    race("a read and a write", reader, s.read_site, t, site, address);
-                }
-            }
             s.written_block = b.serial;
-            s.write_time = barrier_time;
-            s.write_warp_time = warp_time;
-            s.writer = uint16_t(t);
-            s.write_site = uint16_t(site);
-            s.atomic_write = atomic;
+            (atomic ? s.atomic : s.write) = mine;
         } else {
-            if (s.read_time != barrier_time) s.first_reader = uint16_t(t);
-            s.read_time = barrier_time;
-            s.read_warp_time = warp_time;
-            s.reader = uint16_t(t);
-            s.read_site = uint16_t(site);
+            if (s.read.time != barrier_time) s.first_reader = uint16_t(t);
+            s.read = mine;
         }
     }
 }

@@ -1,0 +1,96 @@
+"""The estimate ranks pairs of kernels as an H200 does; four of the changes lose."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cudamaster.tools.device.cpu.cost import call_cost_us, launch_cost
+from cudamaster.tools.device.cpu.counters import Counters, read_counters
+from cudamaster.tools.device.gpu_model import gpu_model
+
+from .conftest import Host, draw, f32
+
+HERE = Path(__file__).parent / "pairs"
+MEASURED: dict[str, dict[str, float]] = json.loads((HERE / "measured.json").read_text())["pairs"]
+SQUARE = {"matmul_register_tile", "matvec_warp_per_row", "transpose_tile", "bank_conflict_padding", "loses_slow_axis"}
+
+
+@pytest.fixture(scope="module")
+def counted(host: Host) -> dict[str, dict[str, Counters]]:
+    """Every kernel of every pair, traced once at the measured size: all in one library."""
+    source, calls = "", []
+    for name in MEASURED:
+        text = (HERE / f"{name}.cu").read_text()
+        text = re.sub(r"\b(before|after)\(", rf"{name}_\1(", text).replace("#include <cuda_runtime.h>\n", "")
+        source += f"namespace {name} {{\n{text}\n}}\n"
+        n = int(re.search(r"n = (\d+)", text)[1])  # type: ignore[index]
+        size = n * n if name in SQUARE else n
+        x, y = draw(size, 1), draw(size, 2)
+        calls += [(f"{name}_{which}", [f32(size), x, y, n]) for which in ("before", "after")]
+    build = host.build(source, [entry for entry, _ in calls])
+    assert build.ok, build.log
+    library = host.trace(build)
+    results = host.run([(str(library), entry, arguments) for entry, arguments in calls])
+    found: dict[str, dict[str, Counters]] = {}
+    for (entry, _), result in zip(calls, results, strict=True):
+        assert result["status"] == 0, result["message"]
+        name, _, which = entry.rpartition("_")
+        found.setdefault(name, {})[which] = read_counters(result["counters"], library)
+    return found
+
+
+def times(counted: dict[str, dict[str, Counters]], name: str) -> tuple[float, float]:
+    gpu = gpu_model("NVIDIA H200")
+    return call_cost_us(counted[name]["before"], gpu), call_cost_us(counted[name]["after"], gpu)
+
+
+def test_there_are_twelve_pairs_and_four_lose() -> None:
+    assert len(MEASURED) >= 12
+    assert sum(pair["before_us"] < pair["after_us"] for pair in MEASURED.values()) == 4
+    assert all((name.startswith("loses_")) == (pair["before_us"] < pair["after_us"]) for name, pair in MEASURED.items())
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_estimate_ranks_the_pair(counted: dict[str, dict[str, Counters]], name: str) -> None:
+    before, after = times(counted, name)
+    assert (before > after) == (MEASURED[name]["before_us"] > MEASURED[name]["after_us"]), (before, after)
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_estimate_is_near_what_was_measured(counted: dict[str, dict[str, Counters]], name: str) -> None:
+    for estimate, which in zip(times(counted, name), ("before_us", "after_us"), strict=True):
+        assert abs(math.log(estimate / MEASURED[name][which])) < math.log(1.5), (which, estimate)
+
+
+def test_right_pairs_have_no_findings(counted: dict[str, dict[str, Counters]]) -> None:
+    assert [f.sentence for pair in counted.values() for c in pair.values() for f in c.findings] == []
+
+
+def sites(counted: dict[str, dict[str, Counters]], name: str, which: str) -> Any:
+    return counted[name][which].launches[0]
+
+
+def test_counters_equal_those_of_nsight_compute(counted: dict[str, dict[str, Counters]]) -> None:
+    dot = sites(counted, "dot_block_reduction", "before")
+    assert dot.total("requests", "global", write=False) == 65536
+    assert dot.total("sectors", "global", write=False) == 262144
+    assert dot.total("requests", "global", atomic=True) == 8192
+    assert dot.same_address_atomics == 262144
+    packed = sites(counted, "float4_copy", "after")
+    assert packed.total("sectors", "global", write=False) / packed.total("requests", "global", write=False) == 16
+    transposed = sites(counted, "transpose_tile", "before")
+    assert transposed.total("sectors", "global", write=True) / transposed.total("requests", "global", write=True) == 32
+    for which, wavefronts in (("before", 32), ("after", 1)):
+        tiled = sites(counted, "bank_conflict_padding", which)
+        assert tiled.total("wavefronts", "shared", write=False) / tiled.total("requests", "shared", write=False) == wavefronts
+
+
+def test_same_address_atomics_cost_what_they_cost_on_a_gpu(counted: dict[str, dict[str, Counters]]) -> None:
+    cost = launch_cost(sites(counted, "dot_block_reduction", "before"), gpu_model("NVIDIA H200"))
+    assert cost.atomic_us == pytest.approx(463, rel=0.02)
