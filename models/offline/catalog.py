@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from .rule import Rule
 from .rules.block_reduce import BlockReduce
+from .rules.block_scan import BlockScan
 from .rules.float_literals import FloatLiterals
+from .rules.fuse_launches import FuseLaunches
 from .rules.grid_stride import GridStride
 from .rules.restrict import Restrict
+from .rules.row_cooperative import RowCooperative
+from .rules.swap_axes import SwapAxes
 from .rules.tile_product import TileProduct
+from .rules.tile_transpose import TileTranspose
 from .rules.vectorize import Vectorize
 
 RULES: tuple[Rule, ...] = (
+    BlockScan(),
     TileProduct(),
+    RowCooperative(),
     GridStride(),
     BlockReduce(),
+    SwapAxes(),
+    TileTranspose(),
     FloatLiterals(),
+    FuseLaunches(),
     Vectorize(),
     Restrict(),
 )

@@ -613,7 +613,15 @@ def polynomial(node: Node | None, scope: dict[str, Node], depth: int = 0) -> Pol
                     return add(again(left), again(right), -1)
                 case "*":
                     return multiply(again(left), again(right))
-    return {(squeezed(node),): 1}
+    return {(_opaque(node, scope, depth),): 1}
+
+
+def _opaque(node: Node, scope: dict[str, Node], depth: int) -> str:
+    """Return an expression as text, constant locals replaced by their values."""
+    names = {text(n) for n in walk(node) if n.type == "identifier" and text(n) in scope}
+    if depth > 8 or not names:
+        return squeezed(node)
+    return substitute(squeezed(node), {n: f"({_opaque(scope[n], scope, depth + 2)})" for n in names})
 
 
 def shows(poly: Poly, name: str) -> bool:

@@ -21,7 +21,7 @@ from ..emit import (
 )
 from ..loops import ParallelLoop, effects_known, parallel_loops
 from ..rule import Rule, Setting, distinct_arguments
-from ..syntax import SIZES, Kernel, Poly, Source, coefficient, edited, how_used, shows, text, without
+from ..syntax import SIZES, Kernel, Poly, Source, coefficient, edited, how_used, shows, text, walk, within, without
 
 
 @dataclass
@@ -72,6 +72,8 @@ class Vectorize(Rule):
             return None
         if not disjoint_writes_here(loop) or (loop.form == "guard" and loop.carried):
             return None
+        if not _separated(kernel, loop):
+            return None
         streams = self._streams(kernel, loop)
         if not streams or (loop.leaves("continue_statement") and any(s.stored for s in streams)):
             return None
@@ -89,7 +91,7 @@ class Vectorize(Rule):
             if any(shows(kernel.poly(n), loop.variable) or loop.variable in text(n) for n in between):
                 return None
             code = "".join(f"{text(n)}\n" for n in between) + code
-        edits = [(start, end, indented(code, 4).lstrip())]
+        edits = [(start, end, indented(code, loop.node.start_point.column).lstrip())]
         if loop.top and loop.form != "block" and not (loop.form == "grid" and loop.carried):
             blocks_for = helper_name(source, "blocks_for", BLOCKS_FOR)
             for launch in kernel.launches:
@@ -188,6 +190,37 @@ def disjoint_writes_here(loop: ParallelLoop) -> bool:
     """Return whether the loop's writes are its iterations' own, or the kernel writes arrays only elsewhere."""
     touched = {root for root, _, _, written, _ in loop.accesses() if written}
     return not touched or (touched <= loop.kernel.written_roots and _own(loop, touched))
+
+
+def _separated(kernel: Kernel, loop: ParallelLoop) -> bool:
+    """Return whether a barrier lies between this loop and every other use of what it writes or what is written.
+
+    In a vector loop other threads touch the elements than in a plain one: without a barrier they would race.
+    """
+    source = kernel.source
+    barriers = [
+        n.start_byte
+        for n in walk(kernel.body)
+        if n.type == "call_expression" and _has_barrier(source, text(n.child_by_field_name("function")))
+    ]
+    here = {root for root, *_ in loop.accesses() if root in kernel.written_roots}
+    for access in kernel.accesses:
+        if access.root not in here or any(within(access.node, n) for n in loop.body):
+            continue
+        before = access.node.end_byte <= loop.node.start_byte
+        low, high = (
+            (access.node.end_byte, loop.node.start_byte) if before else (loop.node.end_byte, access.node.start_byte)
+        )
+        if not any(low <= b <= high for b in barriers):
+            return False
+    return True
+
+
+def _has_barrier(source: Source, name: str) -> bool:
+    if name == "__syncthreads":
+        return True
+    code = text(source.functions.get(name))
+    return "__syncthreads" in code and ("return" not in code.split("__syncthreads")[0] or "__syncwarp" in code)
 
 
 def _own(loop: ParallelLoop, touched: set[str]) -> bool:

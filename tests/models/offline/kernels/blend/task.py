@@ -16,7 +16,7 @@ def _reference(arrays, case, precision):
     mix = float(np.float32(case.scalars["mix"]))
     mixed = mix * arrays["left"] + (1 - mix) * arrays["right"]
     value = mixed / (1 + np.abs(mixed))
-    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-9
+    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-8
     return {"result": Expected(value, unit * np.abs(value) * 1.01 + 2.0**-22)}
 
 

@@ -14,7 +14,7 @@ def _generate(case, precision, rng):
 
 def _reference(arrays, case, precision):
     value = 0.299 * arrays["red"] + 0.587 * arrays["green"] + 0.114 * arrays["blue"]
-    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-9
+    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-8
     return {"grey": Expected(value, unit * np.abs(value) * 1.01 + 2.0**-22)}
 
 

@@ -15,7 +15,7 @@ def _reference(arrays, case, precision):
     src = arrays["src"]
     energy = (src * src).sum(axis=1, keepdims=True) + float(np.float32(case.scalars["tiny"]))
     value = src / np.sqrt(energy)
-    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-9
+    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-8
     relative = 1.01 * unit + 2.0**-24 * (8 + src.shape[1])
     return {"dst": Expected(value, relative * np.abs(value) + 1e-30)}
 

@@ -19,7 +19,7 @@ def _reference(arrays, case, precision):
     if case.exact:
         return {"scores": Expected(value)}
     mass = scale * np.abs(arrays["queries"]) @ np.abs(arrays["items"]).T
-    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-9
+    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-8
     bound = 1.01 * unit * np.abs(value) + 2.0**-24 * (4 + 2 * np.sqrt(case.sizes["dim"])) * mass + 1e-30
     return {"scores": Expected(value, bound)}
 

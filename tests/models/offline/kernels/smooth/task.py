@@ -21,7 +21,7 @@ def _reference(arrays, case, precision):
         offsets = [(dy, dx) for dy in (0, 1, 2) for dx in (0, 1, 2) if (dy, dx) != (1, 1)]
         ring = sum(src[dy : h - 2 + dy, dx : w - 2 + dx] for dy, dx in offsets)
         value[1:-1, 1:-1] = centre * src[1:-1, 1:-1] + (1 - centre) * 0.125 * ring
-        unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-9
+        unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-8
         bound[1:-1, 1:-1] = 1.01 * unit * np.abs(value[1:-1, 1:-1]) + 2.0**-20
     return {"dst": Expected(value, bound)}
 

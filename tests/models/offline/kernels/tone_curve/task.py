@@ -16,7 +16,7 @@ def _reference(arrays, case, precision):
     x = arrays["src"]
     lifted = x * gain + 0.055
     value = np.where(lifted <= 0, 0.0, 1.055 * np.sqrt(np.maximum(lifted, 0) / 1.055) - 0.055)
-    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-9
+    unit = 2.0**-24 if precision is Precision.FP32 else 2.0**-8
     # Near zero the root magnifies the rounding of its argument without limit: allow the root of that rounding.
     slack = 2.0**-24 * (np.abs(x * gain) + 0.1) * 3
     noise = np.minimum(np.sqrt(slack), slack / (2 * np.sqrt(np.maximum(np.abs(lifted), 1e-12))))

@@ -1,0 +1,262 @@
+"""A running sum, maximum or minimum in linear work, where every thread went over all that came before it."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from tree_sitter import Node
+
+from ..emit import dedented, fresh, helper_name, indented, on_host, with_helper
+from ..inline import inlined
+from ..loops import ParallelLoop, effects_known, for_parts, parallel_loops
+from ..macros import expanded
+from ..rule import Rule, Setting, distinct_arguments
+from ..syntax import Kernel, Launch, Source, declared_name, edited, statements, substitute, text, walk
+from .row_cooperative import combines
+
+ITEMS = 8
+THREADS = 256
+TILE = ITEMS * THREADS
+
+SCAN = """\
+// Combine `value` with those of all earlier threads of the block; `whole` gets the block's total.
+static __device__ __forceinline__ float {{name}}(float value, float& whole) {{{{
+    __shared__ float of_warp[32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int step = 1; step < 32; step *= 2) {{{{
+        const float other = __shfl_up_sync(0xffffffffu, value, step);
+        if (lane >= step) value = {joined};
+    }}}}
+    if (lane == 31) of_warp[warp] = value;
+    __syncthreads();
+    float before = {neutral};
+    whole = {neutral};
+    for (int w = 0; w < blockDim.x / 32; ++w) {{{{
+        if (w == warp) before = whole;
+        whole = {total};
+    }}}}
+    __syncthreads();
+    return {result};
+}}}}
+"""
+
+OPERATIONS = {
+    "sum": ("scan_sum", "0.0f", "{a} + {b}"),
+    "max": ("scan_max", "-INFINITY", "fmaxf({a}, {b})"),
+    "min": ("scan_min", "INFINITY", "fminf({a}, {b})"),
+}
+
+
+class BlockScan(Rule):
+    """Each result repeats the work of the one before: scan tiles in blocks, carry the totals."""
+
+    name: ClassVar[str] = "block_scan"
+    answers: ClassVar[tuple[str, ...]] = ("wasteful_algorithm", "excess_traffic", "divergent_threads", "stall_mix")
+    worth: ClassVar[float] = 50.0
+    metric: ClassVar[str] = "duration_us"
+    why: ClassVar[str] = (
+        "every thread goes again over all elements before its own, quadratic work in all: reduce each tile to one "
+        "number, then scan each tile with warp shuffles, starting from the tiles before it"
+    )
+    effect: ClassVar[str] = "linear work: each element is read twice and written once"
+
+    def apply(self, source: Source, setting: Setting) -> str:
+        """Rewrite the first kernel that is such a scan, then look again."""
+        spelled = Source(inlined(expanded(source.text)))
+        for kernel in spelled.kernels:
+            changed = self._kernel(spelled, kernel)
+            if changed is not None:
+                return self.apply(Source(changed), setting)
+        return source.text
+
+    def _kernel(self, source: Source, kernel: Kernel) -> str | None:
+        loop = next((item for item in parallel_loops(kernel) if item.top and item.form == "guard"), None)
+        if loop is None or kernel.cooperates or len(kernel.launches) != 1 or not distinct_arguments(kernel):
+            return None
+        if not effects_known(loop) or "volatile" in text(kernel.node):
+            return None
+        scan = self._scan(kernel, loop)
+        launch = kernel.launches[0]
+        if scan is None or launch.host is None or launch.statement.type != "expression_statement":
+            return None
+        name, operation, element, after = scan
+        workspace = _workspace(source, kernel, launch, loop)
+        if workspace is None:
+            return None
+        buffer, workspace_edit, count = workspace
+        helper, neutral, joined = OPERATIONS[operation]
+        code = SCAN.format(
+            joined=joined.format(a="other", b="value"),
+            total=joined.format(a="whole", b="of_warp[w]"),
+            result=joined.format(a="before", b="value"),
+            neutral=neutral,
+        )
+        scan_name = helper_name(source, helper, code)
+        bound = text(loop.bound)
+        listed = ", ".join(" ".join(text(p.node).split()) for p in kernel.parameters)
+
+        def join(a: str, b: str) -> str:
+            return joined.format(a=a, b=b)
+
+        finish = "\n".join(dedented(text(n)) for n in after)
+        tile_total, tile_scan = source.unique("tile_total"), source.unique("tile_scan")
+        kernels = f"""\
+// One number for each tile of {TILE} elements.
+__global__ void {tile_total}({listed}, float* @totals) {{
+    float @value = {neutral}, @whole;
+    for (int @item = 0; @item < {ITEMS}; ++@item) {{
+        const long long @place = blockIdx.x * {TILE}LL + @item * {THREADS} + threadIdx.x;
+        if (@place < {bound}) @value = {join("@value", element.replace("@p", "@place"))};
+    }}
+    {scan_name}(@value, @whole);
+    if (threadIdx.x == 0) @totals[blockIdx.x] = @whole;
+}}
+
+// Every tile from the totals of the tiles before it.
+__global__ void {tile_scan}({listed}, const float* @totals) {{
+    float @carry = {neutral}, @whole;
+    for (unsigned @tile = threadIdx.x; @tile < blockIdx.x; @tile += {THREADS}) @carry = {join("@carry", "@totals[@tile]")};
+    {scan_name}(@carry, @carry);
+    __shared__ float @tile_values[{TILE} + {TILE} / 32];
+    const long long @first = blockIdx.x * {TILE}LL;
+    for (int @item = 0; @item < {ITEMS}; ++@item) {{
+        const int @local = @item * {THREADS} + threadIdx.x;
+        const long long @place = @first + @local;
+        @tile_values[@local + @local / 32] = @place < {bound} ? {element.replace("@p", "@place")} : {neutral};
+    }}
+    __syncthreads();
+    float @values[{ITEMS}], @value = {neutral};
+    #pragma unroll
+    for (int @item = 0; @item < {ITEMS}; ++@item) {{
+        const int @local = threadIdx.x * {ITEMS} + @item;
+        @value = {join("@value", "@tile_values[@local + @local / 32]")};
+        @values[@item] = @value;
+    }}
+    const float @own = @value;
+    const float @upto = {scan_name}(@own, @whole);
+    float @before = __shfl_up_sync(0xffffffffu, @upto, 1);
+    __shared__ float @ends[{THREADS} / 32];
+    if (threadIdx.x % 32 == 31) @ends[threadIdx.x / 32] = @upto;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) @before = threadIdx.x == 0 ? {neutral} : @ends[threadIdx.x / 32 - 1];
+    @before = {join("@carry", "@before")};
+    #pragma unroll
+    for (int @item = 0; @item < {ITEMS}; ++@item) {{
+        const int @local = threadIdx.x * {ITEMS} + @item;
+        @tile_values[@local + @local / 32] = {join("@before", "@values[@item]")};
+    }}
+    __syncthreads();
+    for (int @item = 0; @item < {ITEMS}; ++@item) {{
+        const int @local = @item * {THREADS} + threadIdx.x;
+        const long long {loop.variable} = @first + @local;
+        if ({loop.variable} < {bound}) {{
+            const float {name} = @tile_values[@local + @local / 32];
+{indented(finish, 12)}
+        }}
+    }}
+}}"""
+        given = ", ".join(text(n) for n in launch.arguments)
+        stream = launch.stream
+        tiles = f"(unsigned)(((long long)({count}) + {TILE - 1}) / {TILE})"
+        calls = (
+            f"float* @tile_totals = static_cast<float*>({buffer});\n"
+            f"const unsigned @tiles = ({count}) > 0 ? {tiles} : 1;\n"
+            f"{tile_total}<<<@tiles, {THREADS}, 0, {stream}>>>({given}, @tile_totals);\n"
+            f"{tile_scan}<<<@tiles, {THREADS}, 0, {stream}>>>({given}, @tile_totals);"
+        )
+        edits = [
+            (kernel.outer.start_byte, kernel.outer.end_byte, fresh(source, kernels)),
+            (launch.statement.start_byte, launch.statement.end_byte, indented(fresh(source, calls), 4).lstrip()),
+            workspace_edit,
+        ]
+        result = with_helper(edited(source.text, edits), scan_name, code)
+        return result if "<math.h>" in result or "<cmath>" in result else _with_math(result)
+
+    @staticmethod
+    def _scan(kernel: Kernel, loop: ParallelLoop) -> tuple[str, str, str, tuple[Node, ...]] | None:
+        """Return the accumulator, its operation, the element at `@p`, and what is done with the result."""
+        loops = [n for n in loop.body if n.type == "for_statement"]
+        if len(loops) != 1 or (kernel.template is not None and text(kernel.template).count("typename")):
+            return None
+        inner = loops[0]
+        parts = for_parts(inner)
+        position = loop.body.index(inner)
+        before = loop.body[:position]
+        if (
+            parts is None
+            or parts[3] != "<="
+            or text(parts[4]) != loop.variable
+            or parts[5] != {(): 1}
+            or len(before) != 1
+        ):
+            return None
+        body = statements(inner.child_by_field_name("body"))
+        declarators = before[0].children_by_field_name("declarator") if before[0].type == "declaration" else []
+        if len(body) != 1 or len(declarators) != 1:
+            return None
+        name = declared_name(declarators[0])
+        whole = inner.child_by_field_name("body")
+        operation = combines(whole, name) if whole is not None and kernel.declared.get(name) == "float" else None
+        assignment = body[0].named_children[0] if body[0].type == "expression_statement" else None
+        if operation is None or assignment is None or assignment.type != "assignment_expression":
+            return None
+        value = assignment.child_by_field_name("right")
+        sign = text(assignment.child_by_field_name("operator"))
+        if sign == "-=" or value is None:
+            return None
+        if sign == "=":
+            listed = value.child_by_field_name("arguments")
+            others = [n for n in (listed.named_children if listed is not None else []) if text(n) != name]
+            if len(others) != 1:
+                return None
+            value = others[0]
+        element = substitute(text(value), {parts[0]: "@p"})
+        if loop.variable in {text(n) for n in walk(value) if n.type == "identifier"}:
+            return None
+        if {a.root for a in kernel.accesses_in(value)} & kernel.written_roots:
+            return None
+        start, first = text(declarators[0].child_by_field_name("value")), kernel.poly(parts[2])
+        from_first = first == {(): 1} and start.replace(" ", "") == element.replace("@p", "0").replace(" ", "")
+        from_zero = not first and operation == "sum" and re.fullmatch(r"0*\.?0*f?", start) is not None
+        if not from_first and not from_zero:
+            return None
+        return name, operation, element, loop.body[position + 1 :]
+
+
+def _with_math(source: str) -> str:
+    at = source.find("#include")
+    return source[:at] + "#include <math.h>\n" + source[at:] if at >= 0 else "#include <math.h>\n" + source
+
+
+def _workspace(
+    source: Source, kernel: Kernel, launch: Launch, loop: ParallelLoop
+) -> tuple[str, tuple[int, int, str], str] | None:
+    """Return the workspace's name, the edit that asks for room for the tiles' totals, and the element count.
+
+    Only where the workspace is not in use yet.
+    """
+    count = on_host(kernel, launch, text(loop.bound))
+    host = launch.host
+    if count is None or host is None:
+        return None
+    declarator = host.child_by_field_name("declarator")
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    name = text(declarator.child_by_field_name("declarator")) if declarator is not None else ""
+    pointers = [
+        n for n in (listed.named_children if listed is not None else []) if text(n).replace(" ", "").startswith("void*")
+    ]
+    sizes = source.functions.get(f"{name}_workspace_bytes")
+    if len(pointers) != 1 or sizes is None:
+        return None
+    buffer = declared_name(pointers[0])
+    if sum(1 for n in walk(host) if n.type == "identifier" and text(n) == buffer) != 1:
+        return None
+    body = statements(sizes.child_by_field_name("body"))
+    own = sizes.child_by_field_name("declarator")
+    parameters = own.child_by_field_name("parameters") if own is not None else None
+    known = {declared_name(n) for n in (parameters.named_children if parameters is not None else [])}
+    if len(body) != 1 or text(body[0]) != "return 0;" or not set(re.findall(r"[A-Za-z_]\w*", count)) <= known:
+        return None
+    room = f"return ((size_t)({count}) / {TILE} + 1) * sizeof(float);"
+    return buffer, (body[0].start_byte, body[0].end_byte, room), count

@@ -1,0 +1,187 @@
+"""Kernels that follow one another on the same grid, in one launch."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from tree_sitter import Node
+
+from ..emit import indented
+from ..inline import inlined
+from ..macros import expanded
+from ..rule import Rule, Setting
+from ..syntax import Access, Kernel, Launch, Source, code_only, edited, real, squeezed, statements, text, walk
+
+
+class FuseLaunches(Rule):
+    """Two launches with one configuration, whose threads or blocks depend on themselves alone: one launch does both."""
+
+    name: ClassVar[str] = "fuse_launches"
+    answers: ClassVar[tuple[str, ...]] = ("fusible_launches", "launch_or_sync_bound")
+    worth: ClassVar[float] = 1.35
+    metric: ClassVar[str] = "duration_us"
+    why: ClassVar[str] = (
+        "the kernels run one after another over the same grid, and what a block needs of the kernel before is what the "
+        "same block wrote: one launch with a barrier between the parts saves the others"
+    )
+    effect: ClassVar[str] = "one launch less for every pair"
+
+    def apply(self, source: Source, setting: Setting) -> str:
+        """Fuse the first run of launches that qualifies, then look again."""
+        spelled = Source(inlined(expanded(source.text)))
+        for start in range(len(source.launches)):
+            run = _run(source, spelled, start)
+            if len(run) > 1 and (changed := self._fused(source, run)) is not None:
+                return self.apply(Source(changed), setting)
+        return source.text
+
+    @staticmethod
+    def _fused(source: Source, run: list[tuple[Launch, bool]]) -> str | None:
+        parameters: dict[str, tuple[str, str]] = {}
+        body = []
+        edits: list[tuple[int, int, str]] = []
+        last = 0
+        for launch, barrier in run:
+            kernel = source.kernel(launch.kernel)
+            assert kernel is not None
+            given = []
+            for parameter, argument in zip(kernel.parameters, launch.arguments, strict=True):
+                passed = squeezed(argument)
+                declared = " ".join(_unrestricted(text(parameter.node)).split())
+                if passed not in parameters:
+                    name = parameter.name
+                    while name in {n for n, _ in parameters.values()}:
+                        name += "_"
+                    parameters[passed] = name, re.sub(rf"\b{re.escape(parameter.name)}$", name, declared)
+                else:
+                    name, before = parameters[passed]
+                    renamed = re.sub(rf"\b{re.escape(parameter.name)}$", name, declared)
+                    if re.sub(r"\s|\bconst\b", "", before) != re.sub(r"\s|\bconst\b", "", renamed):
+                        return None
+                    parameters[passed] = name, before if "const" not in before else renamed
+                given.append(parameters[passed][0])
+            body += (["__syncthreads();"] if barrier else []) + [f"{kernel.name}({', '.join(given)});"]
+            for node in kernel.node.children:
+                if node.type == "__global__":
+                    edits.append((node.start_byte, node.end_byte, "static __device__ __forceinline__"))
+                if node.type == "launch_bounds":
+                    edits.append((node.start_byte, node.end_byte, ""))
+            for parameter in kernel.parameters:
+                if _unrestricted(text(parameter.node)) != text(parameter.node):
+                    node = parameter.node
+                    edits.append((node.start_byte, node.end_byte, _unrestricted(text(node))))
+            last = max(last, kernel.outer.end_byte)
+        name = source.unique("fused_kernel")
+        listed = ", ".join(declared for _, declared in parameters.values())
+        edits.append((last, last, f"\n\n__global__ void {name}({listed}) {{\n{indented(chr(10).join(body), 4)}\n}}"))
+        launches = [launch for launch, _ in run]
+        setup = ", ".join(text(n) for n in launches[0].configuration)
+        arguments = ", ".join(_as_written(passed, launches) for passed in parameters)
+        node = launches[0].node
+        edits.append((node.start_byte, node.end_byte, f"{name}<<<{setup}>>>({arguments})"))
+        edits.append((launches[0].statement.end_byte, launches[-1].statement.end_byte, ""))
+        return edited(source.text, edits)
+
+
+def _run(source: Source, spelled: Source, start: int) -> list[tuple[Launch, bool]]:
+    """Return the launches from one on that can be one launch, each with whether a barrier must come before it."""
+    run: list[tuple[Launch, bool]] = []
+    for launch in source.launches[start:]:
+        kernel, seen = source.kernel(launch.kernel), spelled.kernel(launch.kernel)
+        if kernel is None or seen is None or kernel.template is not None or len(kernel.launches) != 1:
+            break
+        if any(c.type == "__shared__" for c in walk(kernel.body)) or any(launch.kernel == la.kernel for la, _ in run):
+            break
+        if not run:
+            run.append((launch, False))
+            continue
+        first = run[0][0]
+        if [squeezed(n) for n in first.configuration] != [squeezed(n) for n in launch.configuration]:
+            break
+        if not _follow(run[-1][0], launch):
+            break
+        needs = []
+        for before, _ in run:
+            earlier = spelled.kernel(before.kernel)
+            assert earlier is not None
+            needs.append(_dependence(earlier, before, seen, launch))
+        if any(n is None for n in needs):
+            break
+        run.append((launch, any(bool(n) for n in needs)))
+    return run
+
+
+def _unrestricted(declared: str) -> str:
+    return re.sub(r"\s*\b__restrict(__)?\b\s*", " ", declared)
+
+
+def _as_written(passed: str, launches: list[Launch]) -> str:
+    for launch in launches:
+        for node in launch.arguments:
+            if squeezed(node) == passed:
+                return text(node)
+    return passed
+
+
+def _follow(first: Launch, second: Launch) -> bool:
+    """Return whether nothing but the check of an error stands between two launches."""
+    a, b = first.statement, second.statement
+    if a.type != "expression_statement" or b.type != "expression_statement" or a.parent is None or b.parent is None:
+        return False
+    if a.parent.id != b.parent.id:
+        return False
+    between = [n for n in real(a.parent.named_children) if a.end_byte <= n.start_byte and n.end_byte <= b.start_byte]
+    return all(_checks_error(n) for n in between)
+
+
+def _checks_error(node: Node) -> bool:
+    code = squeezed(node)
+    if node.type == "if_statement":
+        inner = statements(node.child_by_field_name("consequence"))
+        return [n.type for n in inner] == ["return_statement"] and "cudaSuccess" in code
+    return bool(re.fullmatch(r"(?:(?:const)?cudaError_t)?\w+=cuda(?:GetLast|PeekAtLast)Error\(\);", code)) and not (
+        node.type == "declaration"
+    )
+
+
+def _dependence(one: Kernel, first: Launch, two: Kernel, second: Launch) -> bool | None:
+    """Return whether the second part must wait for the first at a barrier; None if it may need more than that."""
+    places: list[dict[str, list[Access]]] = []
+    written: list[set[str]] = []
+    for kernel, launch in ((one, first), (two, second)):
+        passed = {p.name: squeezed(a) for p, a in zip(kernel.parameters, launch.arguments, strict=True)}
+        found: dict[str, list[Access]] = {passed[p.name]: [] for p in kernel.parameters if p.pointer}
+        for access in kernel.accesses:
+            found[passed[access.root]].append(access)
+        places.append(found)
+        written.append({passed[r] for r in kernel.written_roots})
+    shared = (written[0] & set(places[1])) | (written[1] & set(places[0]))
+    if any(not re.fullmatch(r"\w+", passed) for found in places for passed in found):
+        return None
+    if not shared:
+        return _barriers(one) or _barriers(two)
+    block_only = all(
+        access.index == {("blockIdx.x",): 1} for root in shared for found in places for access in found.get(root, [])
+    )
+    counted = all(len(places[side].get(root, [])) > 0 for root in shared for side in (0, 1))
+    if block_only and counted:
+        return True
+    same = all(
+        len({str(sorted(a.index.items())) for found in places for a in found.get(root, [])}) == 1 for root in shared
+    )
+    own = all(
+        any("threadIdx" in atom for key in a.index for atom in key)
+        for root in shared
+        for found in places
+        for a in found.get(root, [])
+    )
+    if same and own and counted and not one.cooperates and not two.cooperates:
+        return False
+    return None
+
+
+def _barriers(kernel: Kernel) -> bool:
+    code = code_only(text(kernel.body))
+    names = set(re.findall(r"\b(\w+)\s*\(", code))
+    return any("__sync" in n or "__sync" in text(kernel.source.functions.get(n)) for n in names)

@@ -1,0 +1,385 @@
+"""Rows (or any independent items) whose serial loops are shared by the threads of a block or a warp."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tree_sitter import Node
+
+from ..emit import configuration_edits, dedented, fresh, helper_name, indented, on_host, with_helper
+from ..inline import inlined
+from ..loops import ParallelLoop, effects_known, for_parts, parallel_loops
+from ..macros import expanded
+from ..rule import Rule, Setting, distinct_arguments
+from ..syntax import (
+    Kernel,
+    Poly,
+    Source,
+    assigned_names,
+    coefficient,
+    declared_name,
+    edited,
+    id_of,
+    shows,
+    squeezed,
+    statements,
+    substitute,
+    text,
+    walk,
+    within,
+)
+
+ROW_THREADS = """\
+// Threads for a row of `length` elements: whole warps, a few elements each.
+static int {name}(long long length) {{
+    const long long threads = (length + 127) / 128 * 32;
+    return (int)(threads < 32 ? 32 : threads > 1024 ? 1024 : threads);
+}}
+"""
+
+ROWS_BLOCKS = """\
+// Blocks for `rows` rows, `each` to a block; at least one.
+static unsigned {name}(long long rows, int each) {{
+    const long long blocks = (rows + each - 1) / each;
+    return (unsigned)(blocks < 1 ? 1 : blocks);
+}}
+"""
+
+ROW_SUM = """\
+// Sum over the threads along x, for all of them. They are whole warps.
+static __device__ __forceinline__ float {name}(float value) {{
+    for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
+    __syncwarp();
+    if (blockDim.x == 32) return value;
+    __shared__ float of_warp[32];
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = threadIdx.x % 32 < blockDim.x / 32 ? of_warp[threadIdx.x % 32] : 0.0f;
+    for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
+    return value;
+}}
+"""
+
+ROW_EXTREME = """\
+// {title} over the threads along x, for all of them. They are whole warps.
+static __device__ __forceinline__ float {{name}}(float value) {{{{
+    for (int step = 16; step > 0; step /= 2) value = {op}(value, __shfl_xor_sync(0xffffffffu, value, step));
+    __syncwarp();
+    if (blockDim.x == 32) return value;
+    __shared__ float of_warp[32];
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = of_warp[threadIdx.x % 32 < blockDim.x / 32 ? threadIdx.x % 32 : 0];
+    for (int step = 16; step > 0; step /= 2) value = {op}(value, __shfl_xor_sync(0xffffffffu, value, step));
+    return value;
+}}}}
+"""
+
+HELPERS = {
+    "sum": ("row_sum", ROW_SUM),
+    "max": ("row_max", ROW_EXTREME.format(title="Maximum", op="fmaxf")),
+    "min": ("row_min", ROW_EXTREME.format(title="Minimum", op="fminf")),
+}
+
+
+@dataclass(frozen=True)
+class Shared:
+    """One serial loop of a row, to be shared: its accumulators and how they combine."""
+
+    node: Node = field(repr=False)
+    variable: str
+    start: Node = field(repr=False)
+    bound: Node = field(repr=False)
+    accumulators: dict[str, str]
+
+
+class RowCooperative(Rule):
+    """One thread walks along a whole row: let a warp or a block walk side by side and combine with shuffles."""
+
+    name: ClassVar[str] = "warp_per_item"
+    answers: ClassVar[tuple[str, ...]] = (
+        "uncoalesced_access", "too_few_blocks", "low_occupancy", "divergent_threads", "redundant_threads", "stall_mix",
+    )  # fmt: skip
+    worth: ClassVar[float] = 25.0
+    metric: ClassVar[str] = "global_load_sectors"
+    why: ClassVar[str] = (
+        "each thread walks along a row of its own, so the threads of a warp touch addresses a row apart and there are "
+        "only as many threads as rows: give every row a warp or a block whose threads take neighbouring elements, and "
+        "combine sums and maxima with shuffles"
+    )
+    effect: ClassVar[str] = "coalesced loads and enough threads to fill the device"
+    steps: ClassVar[int] = 2
+
+    def apply(self, source: Source, setting: Setting) -> str:
+        """Rewrite every kernel that qualifies."""
+        spelled = Source(_unvolatile(inlined(expanded(source.text))))
+        for kernel in spelled.kernels:
+            changed = self._kernel(spelled, kernel, setting)
+            if changed is not None:
+                return self.apply(Source(changed), setting)
+        return source.text
+
+    def _kernel(self, source: Source, kernel: Kernel, setting: Setting) -> str | None:
+        loop = next((item for item in parallel_loops(kernel) if item.top), None)
+        if loop is None or not kernel.launches or kernel.cooperates or not distinct_arguments(kernel):
+            return None
+        if loop.form == "block" and kernel.uses("blockIdx", "gridDim"):
+            return None
+        if loop.carried or kernel.uses("threadIdx.y", "threadIdx.z") or not effects_known(loop):
+            return None
+        if any(
+            n.start_byte > loop.node.start_byte and not any(within(n, b) for b in loop.body)
+            for n in kernel.statements
+            if n.id != loop.node.id
+        ):
+            return None
+        shared = [s for n in loop.body if n.type == "for_statement" for s in [self._shared(kernel, loop, n)]]
+        if not shared or any(s is None for s in shared):
+            return None
+        loops = [s for s in shared if s is not None]
+        if not self._coalesces(kernel, loop, loops) or not self._own_places(kernel, loop, loops):
+            return None
+        lengths = [on_host(kernel, la, text(s.bound)) for la in kernel.launches for s in loops]
+        wide = all(length is not None for length in lengths) and setting.narrow == 0
+        body = self._body(source, kernel, loop, loops)
+        if body is None:
+            return None
+        code, used = body
+        kind = "long long"
+        first, step = (
+            ("blockIdx.x", "gridDim.x")
+            if wide
+            else ("blockIdx.x * (long long)blockDim.y + threadIdx.y", "(long long)gridDim.x * blockDim.y")
+        )
+        whole = (
+            f"for ({kind} {loop.variable} = {first}; {loop.variable} < {text(loop.bound)}; {loop.variable} += {step}) {{\n"
+            f"{indented(code, 4)}\n}}"
+        )
+        start, end = loop.node.start_byte, loop.node.end_byte
+        if loop.form == "guard":
+            assert loop.declaration is not None
+            start, end = loop.declaration.start_byte, max(end, loop.body[-1].end_byte)
+            between = [n for n in kernel.statements if start < n.start_byte < loop.node.start_byte]
+            if any(loop.variable in text(n) for n in between):
+                return None
+            whole = "".join(f"{text(n)}\n" for n in between) + whole
+        edits = [(start, end, indented(whole, 4).lstrip())]
+        rows_blocks, row_threads = (
+            helper_name(source, "blocks_of", ROWS_BLOCKS),
+            helper_name(source, "row_threads", ROW_THREADS),
+        )
+        for launch in kernel.launches:
+            rows = on_host(kernel, launch, text(loop.bound))
+            if rows is None:
+                return None
+            if wide:
+                length = on_host(kernel, launch, text(loops[0].bound))
+                edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 1)", block=f"{row_threads}({length})")
+            else:
+                edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 8)", block="dim3(32, 8)")
+        for node in kernel.node.children:
+            if node.type == "launch_bounds":
+                edits.append((node.start_byte, node.end_byte, ""))
+        result = with_helper(edited(source.text, edits), rows_blocks, ROWS_BLOCKS)
+        if wide:
+            result = with_helper(result, row_threads, ROW_THREADS)
+        for operation in sorted(used):
+            name, helper = HELPERS[operation]
+            result = with_helper(result, helper_name(source, name, helper), helper)
+        return result
+
+    def _shared(self, kernel: Kernel, loop: ParallelLoop, node: Node) -> Shared | None:
+        """Read a loop of the row's body: None if its turns depend on one another in a way not known."""
+        parts = for_parts(node)
+        if parts is None or parts[3] != "<" or parts[5] != {(): 1}:
+            return None
+        name, _, start, _, bound, _ = parts
+        inside = statements(node.child_by_field_name("body"))
+        if any(n.type in ("break_statement", "return_statement", "goto_statement") for s in inside for n in walk(s)):
+            return None
+        declared = {
+            declared_name(c)
+            for s in inside
+            for n in walk(s)
+            if n.type == "declaration"
+            for c in n.children_by_field_name("declarator")
+        }
+        accumulators: dict[str, str] = {}
+        body = node.child_by_field_name("body")
+        assert body is not None
+        for target in assigned_names(body) - declared - {name}:
+            operation = combines(body, target)
+            if operation is None or kernel.declared.get(target) != "float":
+                return None
+            accumulators[target] = operation
+        if name in assigned_names(body):
+            return None
+        return Shared(node, name, start, bound, accumulators)
+
+    def _coalesces(self, kernel: Kernel, loop: ParallelLoop, loops: list[Shared]) -> bool:
+        """Return whether neighbouring elements of a row are neighbours in memory, and rows are not."""
+        along = 0
+        for item in loops:
+            for access in kernel.accesses_in(item.node):
+                factor = coefficient(access.index, item.variable)
+                if factor == {(): 1}:
+                    along += 1
+                elif (factor and access.written) or factor:
+                    return False
+        return along > 0
+
+    def _own_places(self, kernel: Kernel, loop: ParallelLoop, loops: list[Shared]) -> bool:
+        """Return whether what is written in a shared loop is read again only by the thread that wrote it."""
+        places: dict[str, set[tuple[str, ...]]] = {}
+        for access in kernel.accesses:
+            if access.root not in kernel.written_roots:
+                continue
+            item = next((s for s in loops if within(access.node, s.node)), None)
+            if item is None:
+                if access.read or not any(within(access.node, b) for b in loop.body):
+                    return False
+                places.setdefault(access.root, set()).add(("once",))
+                continue
+            renamed: Poly = {tuple("$" if a == item.variable else a for a in key): v for key, v in access.index.items()}
+            if renamed.get(("$",)) != 1 or any(shows(access.index, n) for n in item.accumulators):
+                return False
+            row = {key: v for key, v in renamed.items() if key != ("$",)}
+            if not any(shows({k: v}, atom) for k, v in row.items() for atom in _atoms(kernel, loop)):
+                return False
+            places.setdefault(access.root, set()).add((str(sorted(renamed.items())), str(kernel.poly(item.start))))
+        return kernel.written_roots <= set(places) and all(len(p) == 1 for p in places.values())
+
+    def _body(
+        self, source: Source, kernel: Kernel, loop: ParallelLoop, loops: list[Shared]
+    ) -> tuple[str, set[str]] | None:
+        lines: list[str] = []
+        used: set[str] = set()
+        by_place = {id_of(s.node): s for s in loops}
+        first_lane = "if (threadIdx.x == 0) "
+        position = 0
+        listed = list(loop.body)
+        for position, node in enumerate(listed):
+            item = by_place.get(id_of(node))
+            if item is not None:
+                start = text(item.start)
+                skipped = _starts_at_first(kernel, item, listed[:position])
+                begin = "threadIdx.x" if start == "0" or skipped else f"{start} + threadIdx.x"
+                update = node.child_by_field_name("update")
+                initializer = node.child_by_field_name("initializer")
+                body = node.child_by_field_name("body")
+                assert update is not None
+                assert initializer is not None
+                assert body is not None
+                for name, operation in item.accumulators.items():
+                    if operation == "sum" and not _zero_just_before(name, listed[:position]):
+                        lines.append(f"if (threadIdx.x != 0) {name} = 0.0f;")
+                kind = "long long" if text(initializer).startswith("long long") else "int"
+                head = f"for ({kind} {item.variable} = {begin}; {item.variable} < {text(item.bound)}; {item.variable} += blockDim.x) "
+                lines.append(head + dedented(text(body)))
+                for name, operation in item.accumulators.items():
+                    helper = helper_name(source, *HELPERS[operation])
+                    lines.append(f"{name} = {helper}({name});")
+                    used.add(operation)
+            elif node.type == "declaration":
+                lines.append(dedented(text(node)))
+            elif node.type == "expression_statement":
+                writes = any(a.written and within(a.node, node) for a in kernel.accesses)
+                lines.append(first_lane + dedented(text(node)) if writes else dedented(text(node)))
+            elif node.type == "if_statement" and not any(a.written and within(a.node, node) for a in kernel.accesses):
+                if any(n.type in ("continue_statement", "return_statement") for n in walk(node)):
+                    return None
+                lines.append(dedented(text(node)))
+            else:
+                return None
+        return fresh(source, "\n".join(lines)), used
+
+
+def _atoms(kernel: Kernel, loop: ParallelLoop) -> set[str]:
+    """Return the atoms that a row's index shows up as."""
+    return {loop.variable, "blockIdx.x"}
+
+
+def combines(body: Node, name: str) -> str | None:
+    """Return how a variable gathers a loop's turns: `sum`, `max` or `min`; None for anything else."""
+    operations: set[str] = set()
+    counted = 0
+    for node in walk(body):
+        if node.type == "assignment_expression" and text(node.child_by_field_name("left")) == name:
+            right, sign = node.child_by_field_name("right"), text(node.child_by_field_name("operator"))
+            inside = [n for n in walk(right) if n.type == "identifier" and text(n) == name] if right is not None else []
+            if sign in ("+=", "-=") and not inside:
+                operations.add("sum")
+                counted += 1
+                continue
+            called = re.match(r"(?:std::)?(fmaxf|fmax|max|fminf|fmin|min)\(", squeezed(right))
+            if sign == "=" and called and len(inside) == 1 and inside[0].parent is not None:
+                if inside[0].parent.type == "argument_list":
+                    operations.add("max" if "max" in called[1] else "min")
+                    counted += 2
+                    continue
+            guard = node.parent.parent if node.parent is not None else None
+            if sign == "=" and not inside and guard is not None:
+                while guard is not None and guard.type == "compound_statement":
+                    guard = guard.parent
+                test = (
+                    squeezed(guard.child_by_field_name("condition"))
+                    if guard is not None and guard.type == "if_statement"
+                    else ""
+                )
+                value = squeezed(right)
+                if test in (f"({value}>{name})", f"({name}<{value})"):
+                    operations.add("max")
+                    counted += 2
+                    continue
+                if test in (f"({value}<{name})", f"({name}>{value})"):
+                    operations.add("min")
+                    counted += 2
+                    continue
+            return None
+        if node.type == "update_expression" and name in text(node):
+            return None
+    seen = sum(1 for n in walk(body) if n.type == "identifier" and text(n) == name)
+    return operations.pop() if len(operations) == 1 and seen == counted else None
+
+
+def _zero_just_before(name: str, before: list[Node]) -> bool:
+    """Return whether an accumulator is still the zero that it was declared with."""
+    for node in reversed(before):
+        if node.type == "declaration":
+            for child in node.children_by_field_name("declarator"):
+                if declared_name(child) == name:
+                    return re.fullmatch(r"0*\.?0*f?", text(child.child_by_field_name("value"))) is not None
+        if name in assigned_names(node):
+            return False
+    return False
+
+
+def _starts_at_first(kernel: Kernel, item: Shared, before: list[Node]) -> bool:
+    """Return whether a loop from 1 over a maximum or minimum may start at 0: it began with element 0."""
+    if (
+        text(item.start) != "1"
+        or not item.accumulators
+        or "sum" in item.accumulators.values()
+        or len(item.accumulators) != 1
+    ):
+        return False
+    name = next(iter(item.accumulators))
+    body = text(item.node.child_by_field_name("body"))
+    for node in before:
+        if node.type == "declaration":
+            for child in node.children_by_field_name("declarator"):
+                value = text(child.child_by_field_name("value"))
+                if declared_name(child) == name and value:
+                    turned = substitute(body, {item.variable: "0"})
+                    return value.replace(" ", "") in turned.replace(" ", "")
+    return False
+
+
+def _unvolatile(source: str) -> str:
+    """Write plainly what was written as volatile because several threads wrote it: only one does now."""
+    pattern = r"\*\s*\(volatile unsigned short\s*\*\)\s*&([^;=]+?)\s*=\s*__bfloat16_as_ushort\(([^;]*)\);"
+    return re.sub(pattern, r"\1 = \2;", source)
