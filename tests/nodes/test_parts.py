@@ -83,7 +83,8 @@ def test_the_report_tells_the_story_in_order() -> None:
     story = [
         "# gelu-fp32: 3x faster by estimate", "mine.cu", "memory latency bound", "One block works alone.",
         "## Round 1: grid", "use every SM. It was to move duration_us.", "first version: wrong. case N=1",
-        "repair 1: pass, 3x by estimate (new best)", "## Round 2: vectors", "2x by estimate (not better than 3x)", "## The end",
+        "repair 1: pass, 3x by estimate (new best)", "## Round 2: vectors",
+        "2x by estimate (not better than 3x)", "## The end",
     ]  # fmt: skip
     places = [text.index(words) for words in story]
     assert places == sorted(places)

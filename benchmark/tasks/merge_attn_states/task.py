@@ -55,7 +55,8 @@ def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     seen = np.isfinite(LSE)
     w_a, w_b = (np.exp(np.where(seen, part, -np.inf) - np.where(seen, LSE, 0.0)) for part in (a, b))
     # Only the smaller part's weight comes from an exponential, and its error moves V between V_a and V_b.
-    of_exponential = rounding.exp_error(np.abs(np.where(np.isfinite(a) & np.isfinite(b), a - b, 0.0)))
+    both = np.isfinite(a) & np.isfinite(b)
+    of_exponential = rounding.exp_error(np.abs(np.where(both, a, 0.0) - np.where(both, b, 0.0)))
     smaller = np.minimum(w_a, w_b)
     of_logarithm = np.where(smaller > 0, smaller * of_exponential + 2.0**-21, 0.0)
     of_LSE = of_logarithm + UNIT * np.abs(np.where(seen, LSE, 0.0))
