@@ -30,7 +30,7 @@ def load_task(name: str) -> Task:
         UnknownTask: there is no such task.
     """
     folder = Path(name)
-    if (_TASKS / name / "task.py").is_file():
+    if name.isidentifier() and (_TASKS / name / "task.py").is_file():
         module = importlib.import_module(f".tasks.{name}.task", __package__)
         folder = _TASKS / name
     elif (folder / "task.py").is_file():
