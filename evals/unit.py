@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import sys
 import time
 from pathlib import Path
 
+import tenacity
 from langgraph.runtime import RunControl
 
 from ..benchmark.task import Unit
-from ..graph.errors import RunError, RunExists, RunFinished, RunInterrupted
+from ..graph.errors import RunBusy, RunError, RunExists, RunFinished, RunInterrupted
 from ..graph.run import look, resume, start
 from ..models.errors import ModelError
 from ..tools.device.port import DeviceUnavailable
 from ..tools.result.summary import Summary
 from .suite import ENDED, Suite, UnitResult, read_results, read_suite, run_id_of, write_result
+
+_PR_SET_PDEATHSIG = 1
 
 
 def run_unit(suite: Suite, unit: Unit, home: Path | None = None, control: RunControl | None = None) -> UnitResult:
@@ -50,7 +54,14 @@ def run_unit(suite: Suite, unit: Unit, home: Path | None = None, control: RunCon
     return result
 
 
+@tenacity.retry(
+    retry=tenacity.retry_if_exception_type(RunBusy),
+    wait=tenacity.wait_fixed(0.5),
+    stop=tenacity.stop_after_delay(900),
+    reraise=True,
+)
 def _advance(suite: Suite, unit: Unit, run: str, home: Path | None, control: RunControl | None) -> Summary:
+    """Start or resume the run; the worker of a suite that was killed may still hold it until its step is done."""
     try:
         return start(unit.task, unit.precision, suite.options, run_id=run, home=home, control=control)
     except RunExists:
@@ -68,6 +79,7 @@ def main(suite_id: str, unit_name: str, home: str) -> int:
     control = RunControl()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: control.request_drain(signal.Signals(number).name))
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)  # a suite that is killed takes its workers along
     try:
         result = run_unit(suite, unit, Path(home), control)
     except RunInterrupted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from langgraph.runtime import Runtime
@@ -16,6 +17,7 @@ from ..tools.records import Candidate, Diagnosis, EstimatedSpeedup, Speedup, Ver
 from ..tools.result.bench_files import bench_files
 from ..tools.result.build_files import build_script, cmake_file
 from ..tools.result.bundle import write_bundle
+from ..tools.result.measurements import Measurements
 from ..tools.result.summary import BestKernel, Summary, figures
 from ..tools.result.verification import verification_text
 from .context import Context, context_for
@@ -156,8 +158,23 @@ def _write(state: State, summary: Summary, winner: _Winner | None, context: Cont
         "summary.json": summary.model_dump_json(indent=2) + "\n",
         "report.md": report_text(summary, history, plans, before, after, source_name),
     }
-    if winner:
-        version, info = winner.version, DeviceInfo.model_validate(state["hardware"])
+    info = DeviceInfo.model_validate(state["hardware"]) if state.get("hardware") else None
+    if info:
+        files["measurements.json"] = (
+            Measurements(
+                unit=summary.unit,
+                candidate_sha256=summary.best.sha256 if summary.best else "",
+                task_sha256=task.sha256,
+                device=info,
+                date=datetime.now(UTC).isoformat(timespec="seconds"),
+                gain=winner.gain if winner else None,
+                bottleneck_before=before.bottleneck if before else "",
+                bottleneck_after=after.bottleneck if after else "",
+            ).model_dump_json(indent=1)
+            + "\n"
+        )
+    if winner and info:
+        version = winner.version
         files |= {
             "kernel.cu": context.store.text(version.source),
             "build.sh": build_script(version.spec, info.arch, task.contract.entry),

@@ -1,0 +1,129 @@
+"""A suite is one configuration; what has ended never runs again; failures count."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.registry import UnknownTask
+from cudamaster.benchmark.task import Unit
+from cudamaster.evals.bench import bench, choose_units
+from cudamaster.evals.local import LocalExecutor
+from cudamaster.evals.results import SuiteData, gather, page
+from cudamaster.evals.suite import Suite, UnitResult, open_suite, read_results, suite_folder, write_result
+from cudamaster.evals.table import gains, markdown, suite_score
+from cudamaster.graph.errors import RunError
+from cudamaster.nodes.context import Options
+from cudamaster.tools.result.summary import BestKernel, Figure, Summary
+
+UNITS = [Unit(task=t, precision=p) for t in ("dot_product", "gelu") for p in Precision]
+
+
+def ended(unit: Unit, gain: float | None) -> UnitResult:
+    figure = Figure(value=gain, method="cost model", set="paper") if gain else None
+    best = BestKernel(sha256="0" * 64, spec={}, round=1, attempt=0, strategy="vectorize") if gain else None
+    summary = Summary(
+        run=f"s.{unit.name}",
+        unit=unit.name,
+        task=unit.task,
+        precision=unit.precision,
+        device="cpu",
+        model="offline",
+        status="improved" if gain else "no_gain",
+        estimated_speedup=figure,
+        best=best,
+    )
+    return UnitResult(unit=unit, run=summary.run, status=summary.status, summary=summary)
+
+
+class Scripted:
+    """An executor that ends its first `n` units and then is stopped."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.seen: list[str] = []
+
+    def run(self, suite: Suite, units: Sequence[Unit], home: Path) -> Iterator[tuple[Unit, UnitResult | None]]:
+        for unit in units[: self.n]:
+            self.seen.append(unit.name)
+            result = ended(unit, 2.0)
+            write_result(suite, result, home)
+            yield unit, result
+
+    def stop(self) -> None: ...
+
+
+def test_a_finished_unit_never_runs_again(tmp_path: Path) -> None:
+    suite = open_suite("s", UNITS, Options(), tmp_path)
+    first, second = Scripted(3), Scripted(9)
+    assert len(bench(suite, first, tmp_path)) == 3
+    again = open_suite("s", list(reversed(UNITS)), Options(), tmp_path)
+    assert len(bench(again, second, tmp_path)) == 4
+    assert sorted(first.seen + second.seen) == sorted(u.name for u in UNITS)
+
+
+def test_two_configurations_do_not_mix(tmp_path: Path) -> None:
+    open_suite("s", UNITS, Options(), tmp_path)
+    with pytest.raises(RunError, match="other units or options"):
+        open_suite("s", UNITS, Options(rounds=7), tmp_path)
+    with pytest.raises(RunError, match="other units or options"):
+        open_suite("s", UNITS[:2], Options(), tmp_path)
+
+
+@pytest.mark.parametrize("bad", ["", "UP", "a/b", "x" * 25])
+def test_bad_suite_ids_are_refused(tmp_path: Path, bad: str) -> None:
+    with pytest.raises(RunError):
+        open_suite(bad, UNITS, Options(), tmp_path)
+
+
+def test_a_damaged_result_counts_as_none(tmp_path: Path) -> None:
+    suite = open_suite("s", UNITS, Options(), tmp_path)
+    write_result(suite, ended(UNITS[0], 2.0), tmp_path)
+    (suite_folder("s", tmp_path) / "units" / f"{UNITS[1].name}.json").write_text('{"unit": ')
+    assert list(read_results(suite, tmp_path)) == [UNITS[0]]
+
+
+def test_failures_and_missing_units_count_as_failures(tmp_path: Path) -> None:
+    suite = open_suite("s", UNITS, Options(), tmp_path)
+    crashed = UnitResult(unit=UNITS[1], run="s.x", status="failed", error="it died")
+    results = {UNITS[0]: ended(UNITS[0], 4.0), UNITS[1]: crashed, UNITS[2]: ended(UNITS[2], None)}
+    assert gains(suite, results) == [4.0, None, 1.0, None]
+    score = suite_score(suite, results)
+    assert (score.units, score.solved, score.faster) == (4, 2, 0.25)
+    assert score.geomean_all == pytest.approx(2**0.5)
+    text = markdown(suite, results)
+    assert "failed: it died" in text
+    assert "not run" in text
+    assert "estimated speedup" in text
+
+
+def test_a_unit_whose_process_dies_twice_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = open_suite("s", UNITS[:1], Options(), tmp_path)
+    dying = tmp_path / "dying"
+    dying.write_text("#!/bin/sh\necho out of memory >&2\nkill -9 $$\n")
+    dying.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(dying))
+    (result,) = bench(suite, LocalExecutor(2), tmp_path).values()
+    assert result.status == "failed"
+    assert "-9" in result.error
+    log = suite_folder("s", tmp_path) / "logs" / f"{UNITS[0].name}.log"
+    assert log.read_text() == "out of memory\n" * 2
+
+
+def test_units_are_chosen_by_name() -> None:
+    assert choose_units(["gelu", "gelu"], [Precision.BF16]) == [Unit(task="gelu", precision=Precision.BF16)]
+    assert len(choose_units([], list(Precision))) >= 100 - 2 * 24
+    with pytest.raises(UnknownTask, match="gelu"):
+        choose_units(["gellu"], [Precision.FP32])
+
+
+def test_the_page_is_made_from_the_data_alone(tmp_path: Path) -> None:
+    suite = open_suite("s", UNITS, Options(), tmp_path)
+    write_result(suite, ended(UNITS[0], 2.0), tmp_path)
+    data = gather("s", tmp_path)
+    same = SuiteData.model_validate_json(data.model_dump_json())
+    assert page(same, "A title") == page(data, "A title")
+    assert "dot_product-fp32" in page(data, "A title")
