@@ -24,13 +24,14 @@ TRACE_FLAGS: Final = (
 """Each load and store as the source has it: a float4 in one piece, no two of them merged."""
 _TRACE_GCC: Final = ("--param", "tsan-instrument-func-entry-exit=0")
 _COMMON: Final = (
-    "-w", "-fPIC", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-fmax-errors=10",
+    "-w", "-fPIC", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math",
+    "-fstack-clash-protection", "-fmax-errors=10",
     "-D__CUDACC__", "-D__NVCC__", "-include", "cuda_runtime.h",
 )  # fmt: skip
 
 
 def candidate_flags(spec: BuildSpec) -> tuple[str, ...]:
-    """Translate a BuildSpec: what changes the meaning of the source. Options for nvcc's code generation have none here."""
+    """Translate a BuildSpec: what changes the meaning of the source; nvcc's code generation has no equal here."""
     flags = [f"-std={spec.standard.replace('c++', 'gnu++')}"]
     if spec.unroll is not None:
         flags.append(f"-DUNROLL={spec.unroll}")
@@ -47,7 +48,7 @@ def host_build(
 
     `entries` are the C functions that the library exports; each must be there.
     `checked` is what nvcc said of the same candidate, None if there is no nvcc. What nvcc rejects is rejected with its
-    words; what it accepts and the host compiler does not is `unsupported`: a gap of this device, no fault of the candidate.
+    words; what it accepts and the host compiler does not is `unsupported`: a gap of this device, not a fault.
     """
     if checked is not None and not checked.ok:
         return checked
@@ -126,7 +127,9 @@ def _compiled(
         "-o", "candidate.so", *_link_flags(runtime),
         *(f"-Wl,--require-defined={entry}" for entry in entries),
     ]  # fmt: skip
-    key = content_key("cpu verify", compiler.version, headers_key(), host.text, candidate.source, *command, str(nvcc_accepts))
+    key = content_key(
+        "cpu verify", compiler.version, headers_key(), host.text, candidate.source, *command, str(nvcc_accepts)
+    )
 
     def make(folder: Path) -> None:
         (folder / "candidate.cu").write_text(candidate.source)
@@ -182,9 +185,10 @@ def _refusal_text(host: HostSource) -> str:
 
 
 _UNKNOWN: Final = re.compile(
-    r"error: [‘'](?P<name>(?:__|cuda[A-Z]|CUDA|cg::|cooperative_groups)\w*)[’'] (?:was not declared|does not name|is not a member|has not been declared)"
+    r"error: [‘'](?:__|cuda[A-Z]|CUDA|cooperative_groups)\w*[’'] "
+    r"(?:was not declared|does not name|is not a member|has not been declared)"
     r"|error: [‘']\w+[’'] is not a member of [‘']cooperative_groups"
-    r"|fatal error: (?P<header>[\w/.]+): No such file"
+    r"|fatal error: [\w/.]+: No such file"
 )
 
 

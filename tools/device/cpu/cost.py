@@ -125,7 +125,10 @@ def launch_cost(launch: LaunchCounters, gpu: GpuModel) -> LaunchCost:
     fresh_share = fresh / load_sectors if load_sectors else 0.0
     from_dram = min(1.0, launch.cold_read_bytes / (32.0 * fresh)) if fresh else 0.0
     resident_warps = min(resident * warps_per_block, warps / busy) * busy / gpu.multiprocessors
-    missed = from_dram * (DRAM_LATENCY_CYCLES + LOADED_LATENCY_CYCLES * resident_warps) + (1.0 - from_dram) * L2_LATENCY_CYCLES
+    missed = (
+        from_dram * (DRAM_LATENCY_CYCLES + LOADED_LATENCY_CYCLES * resident_warps)
+        + (1.0 - from_dram) * L2_LATENCY_CYCLES
+    )
     missing = min(1.0, fresh_share * max(1.0, ahead / 2.0))
     load_latency = missing * missed + (1.0 - missing) * L1_LATENCY_CYCLES
     per_warp = (
@@ -151,7 +154,7 @@ def launch_cost(launch: LaunchCounters, gpu: GpuModel) -> LaunchCost:
 
 
 def resident_blocks(launch: LaunchCounters, gpu: GpuModel) -> int:
-    """Blocks of a launch that fit on one multiprocessor, as far as threads and shared memory say (registers unknown)."""
+    """Blocks of a launch that fit on one multiprocessor, as far as threads and shared memory say."""
     threads = math.ceil(launch.threads_per_block / WARP) * WARP
     each = launch.dynamic_bytes + launch.static_bytes + gpu.shared_bytes_reserved
     return max(1, min(gpu.threads_per_sm // threads, gpu.blocks_per_sm, gpu.shared_bytes_per_sm // each))

@@ -210,7 +210,15 @@ def _launch(raw: Mapping[str, Any], lines: Mapping[int, int], unaliased: bool) -
     loads = [s["accesses"][0] for s in raw.get("sites", ()) if s["accesses"][0] and not s["write"]]
     scaled = {
         name: raw.get(name, 0) * scale
-        for name in ("idle_threads", "redundant_threads", "repeated_stores", "stores", "local_bytes", "load_groups", "store_groups")
+        for name in (
+            "idle_threads",
+            "redundant_threads",
+            "repeated_stores",
+            "stores",
+            "local_bytes",
+            "load_groups",
+            "store_groups",
+        )
     }
     return LaunchCounters(
         **{name: raw[name] for name in (

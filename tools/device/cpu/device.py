@@ -57,8 +57,8 @@ class CpuDevice:
         """What a candidate's process is told of the GPU that the device stands for."""
         gpu, major = self.gpu, int(self.gpu.arch[3:]) // 10
         fields = (
-            gpu.name, f"{major}.{int(gpu.arch[3:]) % 10}", gpu.multiprocessors, gpu.l2_bytes, gpu.shared_bytes_per_block,
-            gpu.threads_per_sm, gpu.blocks_per_sm, int(gpu.sm_clock_mhz * 1000),
+            gpu.name, f"{major}.{int(gpu.arch[3:]) % 10}", gpu.multiprocessors, gpu.l2_bytes,
+            gpu.shared_bytes_per_block, gpu.threads_per_sm, gpu.blocks_per_sm, int(gpu.sm_clock_mhz * 1000),
         )  # fmt: skip
         return {"CPUSIM_GPU": ";".join(map(str, fields))}
 
@@ -98,8 +98,8 @@ class CpuDevice:
     def open(self, build: Build, task: Task, precision: Precision) -> CpuRunner:
         """Start a process with this library loaded."""
         return CpuRunner(
-            self.host_program, Path(build.library), task, precision, limits=_VERIFY_LIMITS, environment=self.environment,
-            builds=self._root,
+            self.host_program, Path(build.library), task, precision, limits=_VERIFY_LIMITS,
+            environment=self.environment, builds=self._root,
         )  # fmt: skip
 
     def timed_cases(self, task: Task) -> tuple[Case, ...]:
@@ -154,7 +154,8 @@ class CpuDevice:
             )  # fmt: skip
         ratios = [gain.ratio.value for gain in gains]
         return EstimatedSpeedup(
-            method=f"cost model of an {self.gpu.name} from counters", cases=tuple(gains), geomean=geometric_mean(ratios),
+            method=f"cost model of an {self.gpu.name} from counters", cases=tuple(gains),
+            geomean=geometric_mean(ratios),
             weighted=weighted_speedup([gain.complexity for gain in gains], ratios),
             efficiency=geometric_mean([gain.efficiency or 0.0 for gain in gains]),
         )  # fmt: skip

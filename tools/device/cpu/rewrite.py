@@ -1,4 +1,4 @@
-"""Turn CUDA C++ into C++ for the host: launches and `__shared__` become calls of the runtime; lines keep their numbers."""
+"""Turn CUDA C++ into C++ for the host: launches and `__shared__` become runtime calls; lines keep their numbers."""
 
 from __future__ import annotations
 
@@ -174,10 +174,11 @@ class _Rewriter:
             if parent is not None and parent.type == "template_declaration":
                 listed = parent.child_by_field_name("parameters")
                 parameters = len(listed.named_children) if listed is not None else 0
-            kernel = _Kernel(self._line(at(node.start_byte) + named.end() + name.start(1)), parameters, "__restrict" in head)
-            found = self.kernels.setdefault(name.group(1), [])
+            kernel = _Kernel(
+                self._line(at(node.start_byte) + named.end() + name.start(1)), parameters, "__restrict" in head
+            )
             if body is not None:
-                found.insert(0, kernel)
+                self.kernels.setdefault(name.group(1), []).append(kernel)
 
     def _without_device_branches(self) -> str:
         """Blank the branches that are compiled for a GPU only: here `__CUDA_ARCH__` is not defined."""
@@ -235,15 +236,18 @@ class _Rewriter:
         kernel = _one_line(self.source[start:at])
         # A macro's parameter may not be pasted into a string before it is expanded; CPUSIM_TEXT expands it first.
         head = (
-            f"::cpusim::configure(CPUSIM_TEXT({kernel}), __LINE__, {self._address(kernel)}, {self.source[at + 3 : close]})"
+            f"::cpusim::configure(CPUSIM_TEXT({kernel}), __LINE__, {self._address(kernel)}, "
+            f"{self.source[at + 3 : close]})"
             f"([&](auto&&... cpusim_p) {{ return {kernel}(cpusim_p...); }}"
         )
         self.edits.append(
             (start, opening + 1, head + self._moved_newlines(start, at) + ("" if self._empty(opening, end) else ", "))
         )
         for first, last in self._arguments(opening, end):
-            if self.code[first:last].strip() in ("0", "NULL"):
-                self.edits.append((first, last, "::cpusim::Zero{}"))
+            literal = self.code[first:last].strip()
+            if literal in ("0", "NULL"):
+                place = self.code.index(literal, first)
+                self.edits.append((place, place + len(literal), "::cpusim::Zero{}"))
 
     def _launch_call(self, match: re.Match[str]) -> None:
         opening = self.code.index("(", match.end())
@@ -280,11 +284,12 @@ class _Rewriter:
         while i > 0 and self.code[i - 1] in " \t\n\\":
             i -= 1
         if i > 0 and self.code[i - 1] == ">":
-            depth = 0
+            depth = nested = 0
             while i > 0:
                 i -= 1
-                depth += {">": 1, "<": -1}.get(self.code[i], 0)
-                if depth == 0:
+                nested += 1 if self.code[i] in _CLOSE else -1 if self.code[i] in _OPEN else 0
+                depth += {">": 1, "<": -1}.get(self.code[i], 0) if nested == 0 else 0
+                if depth == 0 and nested == 0:
                     break
                 if self.code[i] in ";{}":
                     return None
@@ -355,7 +360,8 @@ class _Rewriter:
                 for given in alignments:
                     align = f"(({given}) > {align} ? ({given}) : {align})"
                 out.append(
-                    f'static ::cpusim::Slot {name}__s{{(unsigned)sizeof({name}__t), (unsigned)({align}), "{name}", __LINE__, 0, 0}};'
+                    f"static ::cpusim::Slot {name}__s{{(unsigned)sizeof({name}__t), (unsigned)({align}), "
+                    f'"{name}", __LINE__, 0, 0}};'
                     f" {name}__t& {name} = *({name}__t*)::cpusim::shared_at({name}__s);"
                 )
         joined = " ".join(out).rstrip(";") if self.code[end : end + 1] == ";" else " ".join(out)
@@ -466,4 +472,4 @@ def _declarators(text: str) -> tuple[str, list[tuple[str, str]]] | None:
         if other is None:
             return None
         declared.append((other.group(1), _one_line(other.group(2))))
-    return first.group(1).strip(), declared
+    return _one_line(first.group(1)), declared

@@ -28,7 +28,7 @@ class CpuRunner(RunnerProcess):
         """Call once; divergent barriers, bad masks and host pointers come back as damage."""
         self.reset_counters()
         result = super().call(poison, positions)
-        if result.status == "launch_error":
+        if result.status in ("launch_error", "crash"):
             return dataclasses.replace(result, message=with_lines(result.message, self._library))
         counted = self.counters() if result.status == "ok" else {}
         if not counted or not counted["findings"]:

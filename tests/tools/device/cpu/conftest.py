@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from cudamaster.tools.device.cpu.build import host_build, trace_library
 from cudamaster.tools.device.cpu.toolchain import runtime_library
 from cudamaster.tools.records import Build, Candidate

@@ -1,7 +1,7 @@
 """Runs libraries of the cpu device in a child process: `python harness.py JOB.json` prints one JSON object.
 
-A job holds `runtime` (the runtime library) and `calls`: library, entry, arguments. An argument is an int, a float, or an
-array: {"file"} or {"dtype", "shape", "seed" | "data" | "fill"}, with "out" if it is to come back, as .npy files in `keep`.
+A job holds `runtime` (the runtime library) and `calls`: library, entry, arguments. An argument is an int, a float, or
+an array, {"file": a .npy file}, with "out" if it is to come back, as a .npy file in the folder `keep`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,13 @@ def run(job: dict[str, Any]) -> list[dict[str, Any]]:
         buffers: list[tuple[ctypes.c_void_p, Any, bool]] = []
         for argument in call["arguments"]:
             if isinstance(argument, dict):
-                array = draw(argument)
+                array = np.ascontiguousarray(np.load(argument["file"]))
                 pointer = ctypes.c_void_p()
                 assert runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(array.nbytes)) == 0
-                assert runtime.cudaMemcpy(pointer, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), 1) == 0
+                assert (
+                    runtime.cudaMemcpy(pointer, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), 1)
+                    == 0
+                )
                 buffers.append((pointer, array, bool(argument.get("out"))))
                 arguments.append(pointer)
             elif isinstance(argument, float):
@@ -56,23 +59,6 @@ def run(job: dict[str, Any]) -> list[dict[str, Any]]:
         result["outputs"] = outputs
         results.append(result)
     return results
-
-
-def draw(argument: dict[str, Any]) -> Any:
-    """Make the array that an argument describes."""
-    if "file" in argument:
-        return np.ascontiguousarray(np.load(argument["file"]))
-    dtype, shape = np.dtype(argument["dtype"]), tuple(argument["shape"])
-    if "data" in argument:
-        return np.array(argument["data"], dtype).reshape(shape)
-    if "seed" in argument:
-        rng = np.random.default_rng(argument["seed"])
-        if dtype.kind == "f":
-            return rng.uniform(-1, 1, shape).astype(dtype)
-        if argument.get("bf16"):
-            return (rng.uniform(-1, 1, shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-        return rng.integers(0, argument.get("below", 100), shape).astype(dtype)
-    return np.full(shape, argument.get("fill", 0), dtype)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-
 from cudamaster.tools.device.cpu.counters import RuntimeFinding, read_counters
 
 from .conftest import Host, draw, f32
@@ -61,8 +60,14 @@ BUGS: dict[str, tuple[str, str]] = {
         """int i = blockIdx.x * 64 + threadIdx.x;
         out[i] = in[i] + 0.0f * in[i + 1];  // HERE""",
     ),
-    "write_past_the_end": ("out_of_bounds", "int i = blockIdx.x * 64 + threadIdx.x; out[i + (i == 127)] = in[i];  // HERE"),
-    "read_before_the_start": ("out_of_bounds", "int i = blockIdx.x * 64 + threadIdx.x; out[i] = in[i] + 0.0f * in[i - 1];  // HERE"),
+    "write_past_the_end": (
+        "out_of_bounds",
+        "int i = blockIdx.x * 64 + threadIdx.x; out[i + (i == 127)] = in[i];  // HERE",
+    ),
+    "read_before_the_start": (
+        "out_of_bounds",
+        "int i = blockIdx.x * 64 + threadIdx.x; out[i] = in[i] + 0.0f * in[i - 1];  // HERE",
+    ),
     "vector_read_past_the_end": (
         "out_of_bounds",
         """int i = blockIdx.x * 64 + threadIdx.x;
@@ -99,7 +104,10 @@ BUGS: dict[str, tuple[str, str]] = {
         }
         if (threadIdx.x < 32) __syncthreads();  // HERE""",
     ),
-    "lane_outside_its_mask": ("warp_mask", "out[blockIdx.x * 64 + threadIdx.x] = __shfl_sync(0x0000ffffu, in[threadIdx.x], 0);  // HERE"),
+    "lane_outside_its_mask": (
+        "warp_mask",
+        "out[blockIdx.x * 64 + threadIdx.x] = __shfl_sync(0x0000ffffu, in[threadIdx.x], 0);  // HERE",
+    ),
     "full_mask_in_a_branch": (
         "warp_mask",
         """float v = in[threadIdx.x];

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .conftest import Host, f32, i32
+from .conftest import Host, draw, f32, i32
 
 HERE = Path(__file__).parent / "corpus"
 Floats = Any
@@ -18,10 +18,6 @@ Floats = Any
 
 def rng(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
-
-
-def draw(n: int, seed: int) -> Floats:
-    return rng(seed).uniform(-1, 1, n).astype(np.float32)
 
 
 def bf16(x: Floats) -> Floats:
@@ -34,7 +30,7 @@ def from_bf16(x: Floats) -> Floats:
 
 
 X = draw(5003, 1)
-I = rng(2).integers(-1000, 1000, 1000).astype(np.int32)
+INTS = rng(2).integers(-1000, 1000, 1000).astype(np.int32)
 A, B = draw(45 * 37, 3).reshape(45, 37), draw(37 * 70, 4).reshape(37, 70)
 M16 = bf16(draw(50 * 35, 5))
 SORTED = draw(16384, 6)
@@ -79,7 +75,7 @@ CASES: dict[str, tuple[str, list[Any], list[Floats], float]] = {
     "sum_single_pass": ("sum_single_pass", [f32(1), X, f32(64), 5003], [np.array([X.sum(dtype=np.float64)])], 1e-3),
     "sum_cooperative": ("sum_cooperative", [f32(1), X, f32(64), 5003], [np.array([X.sum(dtype=np.float64)])], 1e-3),
     "max_of_16": ("max_of_16", [f32(313), X, 5003], [np.pad(X, (0, 5), constant_values=-9).reshape(-1, 16).max(1)], 0),
-    "scan": ("scan", [i32(1000), I, 1000], [np.cumsum(I)], 0),
+    "scan": ("scan", [i32(1000), INTS, 1000], [np.cumsum(INTS)], 0),
     "statistics": ("statistics", [i32(1), f32(1), X, 5003], [np.array([(X > 0).sum()]), np.array([X.max()])], 0),
     "gemm": ("gemm", [f32(45 * 70), A, B, 45, 70, 37], [(A.astype(np.float64) @ B).reshape(-1)], 1e-5),
     "transpose": (
@@ -101,14 +97,27 @@ CASES: dict[str, tuple[str, list[Any], list[Floats], float]] = {
         "lookups", [i32(100), 100],
         [np.array([[3, 1, 4, 1, 5, 9, 2, 6][i % 8] + [100, 200][i % 2] for i in range(100)])], 0,
     ),
-    "softmax": ("softmax", [f32(7 * 300), draw(2100, 11), 7, 300], [softmax(draw(2100, 11).reshape(7, 300).astype(np.float64)).reshape(-1)], 1e-6),
+    "softmax": (
+        "softmax", [f32(7 * 300), draw(2100, 11), 7, 300],
+        [softmax(draw(2100, 11).reshape(7, 300).astype(np.float64)).reshape(-1)], 1e-6,
+    ),
     "histogram": ("histogram256", [np.zeros(256, np.uint32), BYTES, 4096], [np.bincount(BYTES, minlength=256)], 0),
-    "integers": ("integer_intrinsics", [i32(1000), I, 1000], [np.array([integer(int(v)) for v in I])], 0),
+    "integers": ("integer_intrinsics", [i32(1000), INTS, 1000], [np.array([integer(int(v)) for v in INTS])], 0),
 }  # fmt: skip
+
+
+def add_one(x: Floats) -> Floats:
+    return x + np.float32(1)
+
+
 ELEMENTWISE: list[Callable[[Floats], Floats]] = [
-    lambda x: np.maximum(x, 0), lambda x: x * np.float32(3), lambda x: x + np.float32(2), *[lambda x: x + np.float32(1)] * 3,
-    lambda x: x * np.tile(np.array([1, 2, 3, 4], np.float32), len(x) // 4 + 1)[: len(x)], *[lambda x: x + np.float32(1)] * 2,
-]  # fmt: skip
+    lambda x: np.maximum(x, 0),
+    lambda x: x * np.float32(3),
+    lambda x: x + np.float32(2),
+    *[add_one] * 3,
+    lambda x: x * np.resize(np.array([1, 2, 3, 4], np.float32), len(x)),
+    *[add_one] * 2,
+]
 for which, function in enumerate(ELEMENTWISE):
     CASES[f"elementwise-{which}"] = ("elementwise", [f32(999), X[:999], 999, which], [function(X[:999])], 1e-6)
 
@@ -121,10 +130,10 @@ def results(host: Host) -> dict[str, dict[str, Any]]:
         entries = re.findall(r'^extern "C" cudaError_t (\w+)', source, re.MULTILINE)
         build = host.build(source, entries)
         assert build.ok, build.log
-        libraries |= {entry: build.library for entry in entries}
+        libraries |= dict.fromkeys(entries, build.library)
     names = [*CASES, "compaction", "sort_without_asking", "too_many_threads"]
     calls = {name: (CASES[name][0], CASES[name][1]) for name in CASES}
-    calls["compaction"] = ("compaction", [i32(1000), i32(1), I, 1000])
+    calls["compaction"] = ("compaction", [i32(1000), i32(1), INTS, 1000])
     calls["sort_without_asking"] = ("sort_without_asking", [("inout", SORTED), 16384])
     calls["too_many_threads"] = ("too_many_threads", [f32(999), X[:999], 999])
     done = host.run([(libraries[calls[name][0]], *calls[name]) for name in names])
@@ -148,7 +157,7 @@ def test_kernel_is_right(results: dict[str, dict[str, Any]], name: str) -> None:
 
 def test_compaction_keeps_every_third(results: dict[str, dict[str, Any]]) -> None:
     out, count = results["compaction"]["outputs"][:2]
-    wanted = I[I % 3 == 0]
+    wanted = INTS[INTS % 3 == 0]
     assert count[0] == len(wanted)
     assert np.array_equal(np.sort(out[: len(wanted)]), np.sort(wanted))
 

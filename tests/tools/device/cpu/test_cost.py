@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from cudamaster.tools.device.cpu.cost import call_cost_us, launch_cost
 from cudamaster.tools.device.cpu.counters import Counters, read_counters
 from cudamaster.tools.device.gpu_model import gpu_model
@@ -88,7 +87,10 @@ def test_counters_equal_those_of_nsight_compute(counted: dict[str, dict[str, Cou
     assert transposed.total("sectors", "global", write=True) / transposed.total("requests", "global", write=True) == 32
     for which, wavefronts in (("before", 32), ("after", 1)):
         tiled = sites(counted, "bank_conflict_padding", which)
-        assert tiled.total("wavefronts", "shared", write=False) / tiled.total("requests", "shared", write=False) == wavefronts
+        assert (
+            tiled.total("wavefronts", "shared", write=False) / tiled.total("requests", "shared", write=False)
+            == wavefronts
+        )
 
 
 def test_same_address_atomics_cost_what_they_cost_on_a_gpu(counted: dict[str, dict[str, Counters]]) -> None:

@@ -13,7 +13,7 @@ std::vector<Allocation> allocations;  // sorted by begin
 std::vector<std::pair<uintptr_t, uintptr_t>> arrays;  // declared ones, sorted
 bool visible_now = false;
 size_t device_bytes = 0;
-constexpr size_t page = 4096, guard = 16 * page;
+constexpr size_t page = 4096, guard = size_t(8) << 20;  // address space only
 
 bool by_begin(const Allocation& a, uintptr_t address) { return a.map_end <= address; }
 
