@@ -23,6 +23,10 @@ _KEPT_BYTES = 4 << 30
 """So much is kept in memory, the least recently used go first."""
 
 
+Key = tuple[str, str, str, int]
+"""Task hash, case, precision, seed."""
+
+
 @dataclass(frozen=True)
 class Instance:
     """The data of a case as they lie in memory, and what must come out."""
@@ -42,7 +46,30 @@ class Instance:
         return sum(a.nbytes for a in (*self.memory.values(), *answers))
 
 
-_kept: OrderedDict[tuple[str, str, str, int], Instance] = OrderedDict()
+class _Recent:
+    """The instances used last, up to so many bytes; the newest always stays."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most, self._bytes = most_bytes, 0
+        self._kept: OrderedDict[Key, Instance] = OrderedDict()
+
+    def get(self, key: Key) -> Instance | None:
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def memory_of(self, wanted: tuple[str, str, str]) -> dict[str, NDArray[Any]] | None:
+        """Return the inputs of the newest instance of a task, case and precision, whatever its seed."""
+        return next((made.memory for key, made in reversed(self._kept.items()) if key[:3] == wanted), None)
+
+    def put(self, key: Key, made: Instance) -> None:
+        self._kept[key] = made
+        self._bytes += made.nbytes
+        while len(self._kept) > 1 and self._bytes > self._most:
+            self._bytes -= self._kept.popitem(last=False)[1].nbytes
+
+
+_recent = _Recent(_KEPT_BYTES)
 
 
 def instance(task: Task, case: Case, precision: Precision, seed: int) -> Instance:
@@ -52,9 +79,8 @@ def instance(task: Task, case: Case, precision: Precision, seed: int) -> Instanc
         Unsupported: the machine has too little memory for them.
     """
     key = (task.sha256, case.model_dump_json(), precision.value, seed)
-    if key in _kept:
-        _kept.move_to_end(key)
-        return _kept[key]
+    if (known := _recent.get(key)) is not None:
+        return known
     sampled = task.sample is not None and _is_big(task, case)
     must_fit(task, case, precision, sampled=sampled)
     memory = draw_stored(task, case, precision, seed)
@@ -66,10 +92,14 @@ def instance(task: Task, case: Case, precision: Precision, seed: int) -> Instanc
         else:
             expected = task.reference(arrays, case, precision)
     made = Instance(memory, expected)
-    _kept[key] = made
-    while len(_kept) > 1 and sum(i.nbytes for i in _kept.values()) > _KEPT_BYTES:
-        _kept.popitem(last=False)
+    _recent.put(key, made)
     return made
+
+
+def kept_memory(task: Task, case: Case, precision: Precision) -> dict[str, NDArray[Any]] | None:
+    """Return the input arrays of a case as they lie in memory, of whatever seed was used last; None if none is kept."""
+    wanted = (task.sha256, case.model_dump_json(), precision.value)
+    return _recent.memory_of(wanted)
 
 
 def _is_big(task: Task, case: Case) -> bool:

@@ -1,0 +1,215 @@
+"""The judge's margins with real kernels on a device: honest ones inside half of the bound, mistakes outside it.
+
+`python -m cudamaster.tests.benchmark.on_device --device cuda --seeds 50 --out FILE.json` tries every kernel of
+`kernels/` at every small case, and on a GPU what its libraries compute. One process per unit, several at a time.
+`--table FILE.json` prints a result as Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.registry import load_task
+from cudamaster.benchmark.task import Case, CaseSet
+from cudamaster.tools.device.select import get_device
+from cudamaster.tools.judge.check_case import check_case
+from cudamaster.tools.judge.compare import compare
+from cudamaster.tools.judge.reference import instance
+from cudamaster.tools.judge.seeds import derive
+from cudamaster.tools.records import Status
+
+from .kernel_sets import NAMES, Selected, kernel_set, smallest_first
+from .libraries import LIBRARIES, from_gpu, strict, to_gpu
+from .margins import EXACT, mutant_effects
+
+DAMAGED = EXACT
+"""The effect of what is rejected without a comparison: unwritten or damaged memory, a failed call."""
+
+
+def seeds_of(case: Case, seed: int) -> tuple[int, int]:
+    """Return the seeds of a case's two data sets."""
+    return derive(seed, case.name, 0), derive(seed, case.name, 1)
+
+
+class Extremes:
+    """Keeps, per name, the largest or smallest value and where it was."""
+
+    def __init__(self, better: Any) -> None:
+        self.better, self.found = better, {}
+
+    def add(self, name: str, value: float, case: str, seed: int) -> None:
+        if name not in self.found or self.better(value, self.found[name]["value"]):
+            self.found[name] = {"value": value, "case": case, "seed": seed}
+
+
+def kernels_on(device_name: str, name: str, precision: Precision, seeds: int) -> dict[str, Any]:
+    """Run every kernel of a unit; return the largest honest errors and the smallest effects of mistakes by name.
+
+    A mistake's effect for a seed is that at the first case that rejects it; a seed that no case rejects gives its
+    largest ratio, which is then at most 1.
+    """
+    device, kernels = get_device(device_name), kernel_set(name, precision)
+    build = kernels.build(device)
+    if not build.ok:
+        raise RuntimeError(f"{name}-{precision}: {build.log}")
+    cases = smallest_first(kernels.task, kernels.task.in_set(CaseSet.SMALL))
+    honest, mistakes = Extremes(float.__gt__), Extremes(float.__lt__)
+    caught_at: dict[int, Case] = {}
+    with device.open(build, kernels.selecting, precision) as process:
+        for seed in range(seeds):
+            for case in cases:
+                for index in (i for i, (kind, _) in enumerate(kernels.variants) if kind == "HONEST"):
+                    selected = Selected(process, index)
+                    outcome = check_case(selected, kernels.task, precision, case, seeds_of(case, seed))
+                    passed = outcome.status is Status.PASS
+                    value = outcome.evidence.worst_ratio if passed else max(outcome.evidence.worst_ratio, 2.0)
+                    honest.add(kernels.variants[index][1], value, case.name, seed)
+            for index in (i for i, (kind, _) in enumerate(kernels.variants) if kind == "MISTAKE"):
+                largest, where = 0.0, cases[0]
+                likely = [caught_at[index]] if index in caught_at else []
+                for case in [*likely, *(c for c in cases if c not in likely)]:
+                    outcome = check_case(Selected(process, index), kernels.task, precision, case, seeds_of(case, seed))
+                    if outcome.status is not Status.PASS:
+                        largest, where = outcome.evidence.worst_ratio or DAMAGED, case
+                        caught_at[index] = case
+                        break
+                    largest = max(largest, outcome.evidence.worst_ratio)
+                mistakes.add(kernels.variants[index][1], largest, where.name, seed)
+    return {"honest": honest.found, "mistakes": mistakes.found}
+
+
+def libraries_on(name: str, precision: Precision, seeds: int) -> dict[str, Any]:
+    """Return the largest error of each library's result by name, or why there is none."""
+    import torch
+
+    strict()
+    task, honest, missing = load_task(name), Extremes(float.__gt__), {}
+    torch.set_num_threads(1)
+    for case, seed in ((c, s) for c in task.in_set(CaseSet.SMALL) for s in range(seeds)):
+        data = instance(task, case, precision, seeds_of(case, seed)[0])
+        tensors = to_gpu(data.memory, task.contract, precision)
+        for label, compute in LIBRARIES[name].items():
+            if label in missing:
+                continue
+            try:
+                outputs = compute(tensors, case)
+            except (ImportError, RuntimeError, TypeError, ValueError) as error:
+                missing[label] = f"{type(error).__name__} at {case.name}: {str(error).splitlines()[0][:200]}"
+                honest.found.pop(label, None)
+                continue
+            for argument in task.contract.outputs:
+                memory = from_gpu(outputs[argument.name], argument.dtype.resolve(precision))
+                found = compare(memory, data.expected[argument.name], argument, precision, case.sizes, 0xFF)
+                honest.add(label, found.worst_ratio, case.name, seed)
+    return {"libraries": honest.found, "libraries_missing": missing}
+
+
+def outputs_altered(name: str, precision: Precision, seeds: int) -> dict[str, Any]:
+    """Return the smallest effect of each generic mutation of right outputs, in the case that catches it first."""
+    smallest = Extremes(float.__lt__)
+    for seed in range(seeds):
+        for mutant, effect in mutant_effects(load_task(name), precision, seed, enough=1.0).items():
+            smallest.add(mutant, effect, "", seed)
+    return {"mutants": smallest.found}
+
+
+def jobs(device: str, seeds: int) -> Iterator[tuple[str, Precision, Any, tuple[Any, ...]]]:
+    """Yield unit and work, the longest first."""
+    for name in NAMES:
+        for precision in Precision:
+            yield name, precision, kernels_on, (device, name, precision, seeds)
+    for name in NAMES:
+        for precision in Precision:
+            if device == "cuda":
+                yield name, precision, libraries_on, (name, precision, seeds)
+            yield name, precision, outputs_altered, (name, precision, seeds)
+
+
+def measure(device_name: str, seeds: int, workers: int, out: Path) -> dict[str, Any]:
+    """Run everything; the file is rewritten after each piece of work, so that nothing is lost."""
+    info, start = get_device(device_name).info(), time.monotonic()
+    result: dict[str, Any] = {
+        "schema": 1, "date": time.strftime("%Y-%m-%d"), "device": info.model_dump(mode="json"), "seeds": seeds,
+        "units": {}, "errors": {},
+    }  # fmt: skip
+    with ProcessPoolExecutor(workers) as pool:
+        futures = {pool.submit(work, *arguments): (n, p, work) for n, p, work, arguments in jobs(device_name, seeds)}
+        for future in as_completed(futures):
+            name, precision, work = futures[future]
+            try:
+                result["units"].setdefault(f"{name}-{precision}", {}).update(future.result())
+            except Exception as error:  # what others found must not be lost
+                result["errors"][f"{name}-{precision} {work.__name__}"] = f"{type(error).__name__}: {error}"
+            print(f"{time.monotonic() - start:.0f} s: {name}-{precision} {work.__name__}", flush=True)
+            result["seconds"] = round(time.monotonic() - start)
+            out.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
+    return result
+
+
+def table(result: dict[str, Any]) -> str:
+    """Return a result as Markdown."""
+    device = result["device"]
+    kernels = {"cuda": "on the GPU", "cpu": "on the cpu device"}[device["name"]]
+    lines = [
+        f"# Error margins {kernels}",
+        "",
+        "Generated by `python -m cudamaster.tests.benchmark.on_device`; `docs/error_bounds.md` derives the bounds.",
+        f"{device['gpu']}, driver {device['driver'] or '-'}, {device['compiler']}, {result['date']}; "
+        f"{result['seeds']} seeds at every small case.",
+        "1 is the bound; in an exact case, or where memory is damaged or never written, every difference counts.",
+        "Honest: CUDA kernels and, on a GPU, libraries. Wrong: CUDA kernels with a natural mistake, and right outputs",
+        "altered; the effect of each is that in the case that catches it first, the smallest over the seeds.",
+        "",
+        "| unit | honest | largest error | of | wrong, rejected | weakest | its effect |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for unit, found in sorted(result["units"].items()):
+        honest = {**found.get("honest", {}), **found.get("libraries", {})}
+        wrong = {**found.get("mistakes", {}), **found.get("mutants", {})}
+        worst = max(honest, key=lambda n: honest[n]["value"])
+        weakest = min(wrong, key=lambda n: wrong[n]["value"])
+        effect = wrong[weakest]["value"]
+        rejected = sum(w["value"] > 1 for w in wrong.values())
+        lines.append(
+            f"| {unit} | {len(found.get('honest', {}))} + {len(found.get('libraries', {}))} "
+            f"| {honest[worst]['value']:.3f} | {worst.replace('_', ' ')}, {honest[worst]['case']} "
+            f"| {rejected} of {len(wrong)} | {weakest.replace('_', ' ')} "
+            f"| {'exact' if effect >= EXACT else f'{effect:.3g}'} |"
+        )
+    missing = [
+        f"- {unit}: {name}: {why}"
+        for unit, found in sorted(result["units"].items())
+        for name, why in found.get("libraries_missing", {}).items()
+    ]
+    return "\n".join([*lines, *(["", "Libraries without a result:", "", *missing] if missing else [])])
+
+
+def main() -> None:
+    """Measure, or print a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path, default=Path("margins.json"))
+    parser.add_argument("--table", type=Path)
+    options = parser.parse_args()
+    np.seterr(all="ignore")
+    if options.table:
+        print(table(json.loads(options.table.read_text())))
+        return
+    result = measure(options.device, options.seeds, options.workers, options.out)
+    print(table(result))
+    print(result["errors"] or "no errors")
+
+
+if __name__ == "__main__":
+    main()
