@@ -160,7 +160,7 @@ class Timing(Record):
     method: Literal["cold", "warm", "wall"]
     """Device time with the L2 flushed before each call; device time with it warm; host time of call and synchronize."""
     time_us: Interval
-    """Median and its bootstrap interval, microseconds."""
+    """Microseconds. Cold: mean over processes of their trimmed means, each less its launch offset; else the median."""
     samples: int
     sm_clock_mhz: float | None = None
     library: Literal["baseline", "candidate"] = "candidate"
@@ -182,7 +182,7 @@ class CaseGain(Record):
 
 
 class Speedup(Record):
-    """Measured on a GPU: baseline and candidate alternated in one session."""
+    """Measured on a GPU: baseline and candidate alternated in one session, in several pairs of processes."""
 
     kind: Literal["measured"] = "measured"
     method: str = "cold"
@@ -193,7 +193,7 @@ class Speedup(Record):
     efficiency: float | None = None
     """Geometric mean over the cases."""
     notes: tuple[str, ...] = ()
-    """What the judge must know; those that begin with `suspect:` or `noisy:` decide the verdict."""
+    """What the judge must know. `suspect:` decides the verdict; `noisy:` marks a case whose interval is wide."""
     timings: tuple[Timing, ...] = ()
     """Cold, warm and wall times of both libraries at each case."""
 

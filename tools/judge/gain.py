@@ -7,8 +7,8 @@ from ...benchmark.task import Task
 from ..device.port import CallFailed, Device
 from ..records import Build, EstimatedSpeedup, Speedup, Status, Verdict
 
-_NOISY_WIDTH = 0.2
-"""A speedup whose interval is wider than this share of it says nothing."""
+_NOISY_HALF_WIDTH = 0.05
+"""A speedup whose interval reaches further than this share of it, and holds 1, says nothing."""
 
 
 def with_gain(
@@ -30,7 +30,7 @@ def with_gain(
     if suspicions := [note for note in gain.notes if note.startswith("suspect:")]:
         return _changed(verdict, Status.SUSPECT, suspicions[0], "\n".join(suspicions)), None
     low, high = gain.geomean.low, gain.geomean.high
-    if high - low > _NOISY_WIDTH * gain.geomean.value:
+    if low <= 1 <= high and high - low > 2 * _NOISY_HALF_WIDTH * gain.geomean.value:
         return _changed(verdict, Status.NOISY, f"right, but the speedup is anywhere from {low:.3f} to {high:.3f}"), None
     return verdict, gain
 

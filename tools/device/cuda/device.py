@@ -25,7 +25,7 @@ from .nvcc import nvcc_build
 from .nvml import driver_version, read_clocks
 from .probe import GpuFacts, probe_gpu
 from .sanitizer import sanitize_with_compute_sanitizer
-from .timing import compare_on_gpu
+from .timing import Runners, compare_on_gpu
 from .toolkit import Toolkit, require_nvcc
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 _HERE: Final = Path(__file__).parent
 _PASSED_ON: Final = ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
-_DRAWN_BYTES: Final = 3 << 30
-"""Input arrays for timing that stay in memory between candidates."""
 _LIMITS: Final = Limits(start_s=60, call_s=20)
 
 
@@ -48,7 +46,6 @@ class CudaDevice:
 
     def __init__(self, home: Path | None = None) -> None:
         self._given_home = home
-        self._drawn: dict[tuple[str, Precision, str], dict[str, NDArray[Any]]] = {}
 
     @property
     def _home(self) -> Path:
@@ -123,26 +120,32 @@ class CudaDevice:
     def compare(
         self, baseline: Build, candidate: Build, task: Task, precision: Precision, cases: Sequence[Case]
     ) -> Speedup:
-        """Time baseline and candidate, in two processes that take turns, under the GPU's lock.
+        """Time baseline and candidate, in pairs of processes that take turns, under the GPU's lock.
 
         Raises:
             CallFailed: a call failed.
         """
+        builds = {"baseline": baseline, "candidate": candidate}
+        drawn: dict[str, dict[str, NDArray[Any]]] = {}
+        readings = []
+
+        def arrays_of(case: Case) -> dict[str, NDArray[Any]]:
+            if case.name not in drawn:
+                drawn[case.name] = case_arrays(task, precision, case)
+            return drawn[case.name]
+
+        def sm_clock_mhz(runners: Runners) -> float | None:
+            clocks = read_clocks(self.facts.uuid, (os.getpid(), *(runner.pid for runner in runners.values())))
+            if clocks is None:
+                return None
+            readings.append(clocks)
+            return float(clocks.sm_mhz)
+
         with gpu_lock(self.facts.uuid, f"timing {task.name}-{precision}"):
-            with self.open(baseline, task, precision) as first, self.open(candidate, task, precision) as second:
-                readings = []
-
-                def sm_clock_mhz() -> float | None:
-                    clocks = read_clocks(self.facts.uuid, (os.getpid(), first.pid, second.pid))
-                    if clocks is None:
-                        return None
-                    readings.append(clocks)
-                    return float(clocks.sm_mhz)
-
-                speedup = compare_on_gpu(
-                    {"baseline": first, "candidate": second}, task, precision, cases, self.gpu,
-                    lambda case: self._timing_arrays(task, precision, case), sm_clock_mhz,
-                )  # fmt: skip
+            speedup = compare_on_gpu(
+                lambda side: self.open(builds[side], task, precision), task, precision, cases, self.gpu, arrays_of,
+                sm_clock_mhz,
+            )  # fmt: skip
         notes = list(speedup.notes)
         if slowed := sorted({reason for reading in readings for reason in reading.throttles}):
             notes.append(f"clocks were held back: {', '.join(slowed)}")
@@ -153,18 +156,6 @@ class CudaDevice:
             notes.append(f"SM clock {mhz[0]} to {mhz[-1]} MHz")
         return speedup.model_copy(update={"notes": tuple(notes)})
 
-    def _timing_arrays(self, task: Task, precision: Precision, case: Case) -> dict[str, NDArray[Any]]:
-        """Draw a case's arrays, or take those of the last candidates: to draw a gigabyte costs more than to time it."""
-        key = (task.sha256, precision, case.name)
-        if key not in self._drawn:
-            self._drawn[key] = case_arrays(task, precision, case, secrets.randbits(63))
-            held = {k: sum(a.nbytes for a in arrays.values()) for k, arrays in self._drawn.items()}
-            for old in list(self._drawn)[:-1]:
-                if sum(held.values()) > _DRAWN_BYTES:
-                    del self._drawn[old]
-                    del held[old]
-        return self._drawn[key]
-
     def profile(self, build: Build, task: Task, precision: Precision, case: Case) -> Profile:
         """Count with Nsight Compute what the kernels of one call do.
 
@@ -172,7 +163,7 @@ class CudaDevice:
             Unsupported: no ncu, or it can't read the counters here; the message says why and what to do.
             CallFailed: the call failed.
         """
-        arrays = case_arrays(task, precision, case, secrets.randbits(63))
+        arrays = case_arrays(task, precision, case)
         with gpu_lock(self.facts.uuid, f"profiling {task.name}-{precision}"), tempfile.TemporaryDirectory() as folder:
             return profile_with_ncu(
                 self.host_program, build, task, precision, case, arrays, gpu=self.facts.gpu,
@@ -198,10 +189,14 @@ class CudaDevice:
         return calibrate(self.facts, self.toolkit, self.host_program, self.environment, self._home)
 
 
-def case_arrays(task: Task, precision: Precision, case: Case, seed: int) -> dict[str, NDArray[Any]]:
-    """Draw a case's input arrays, as they lie in memory."""
-    import numpy as np
+def case_arrays(task: Task, precision: Precision, case: Case, seed: int | None = None) -> dict[str, NDArray[Any]]:
+    """Return a case's input arrays, as they lie in memory: drawn from the seed; without one any.
 
-    from ....benchmark.storage import stored
+    To draw a gigabyte costs more than to time it, so without a seed those of the last check are taken if still there.
+    """
+    from ....benchmark.inputs import draw_stored
+    from ...judge.reference import kept_memory
 
-    return stored(task.generate(case, precision, np.random.default_rng(seed)), task.contract, precision)
+    if seed is None and (kept := kept_memory(task, case, precision)):
+        return kept
+    return draw_stored(task, case, precision, secrets.randbits(63) if seed is None else seed)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _COMPARED_HERE: Final = 1 << 20
 """Inputs up to this many bytes come back and are compared here; larger ones are compared by the host program."""
+_BEYOND_STREAM_US: Final = 50.0
+"""A device-wide synchronize after the stream's own takes a few microseconds if nothing else runs."""
 _NUMPY_NAMES: Final = {DType.F32: "float32", DType.BF16: "uint16", DType.I32: "int32"}
 
 
@@ -63,6 +65,8 @@ class TimedCalls:
     wall_us: tuple[float, ...]
     queue_us: float
     """Host time to queue one call."""
+    calls: int
+    """Calls made in all: to warm up, for the device's clock, for the host's."""
     block_wall_s: float
     """Seconds that the whole block took by the driver's clock: the claims must fit into it."""
 
@@ -441,6 +445,10 @@ class RunnerProcess:
             for key, first in reply["changed"].items()
         ]
         damage += self._guard_damage(view, plan.guards_offset)
+        if (beyond_us := float(reply.get("beyond_stream_us", 0.0))) > _BEYOND_STREAM_US:
+            damage.append(
+                f"work went on for {beyond_us:.0f} us after the given stream was done: launch every kernel on `stream`"
+            )
         return CallResult(
             "ok", outputs=outputs, unwritten=unwritten, damage=tuple(damage), wall_us=float(reply.get("wall_us", 0.0))
         )
@@ -454,9 +462,9 @@ class RunnerProcess:
         named = [(b.argument.name, b.bytes) for b in self._buffers]
         if self._workspace_bytes:
             named.append(("workspace", self._workspace_bytes))
-        right = np.frombuffer(self._guard, np.uint8)
         found = []
-        for name, count in named:
+        for index, (name, count) in enumerate(named):
+            right = np.frombuffer(self._guard, np.uint8) ^ np.uint8(37 * (index + 1) % 256)
             before, after = (np.frombuffer(view, np.uint8, size, at + k * size) for k in (0, 1))
             at += 2 * size
             if len(wrong := np.flatnonzero(before != right)):
@@ -482,8 +490,10 @@ class RunnerProcess:
         if self._dead is None:
             self._ask("move", self.limits.call_s)
 
-    def time(self, method: Literal["cold", "warm", "empty"], repetitions: int) -> TimedCalls | CallResult:
-        """Time `repetitions` calls one by one, or return the failure.
+    def time(
+        self, method: Literal["cold", "warm", "empty"], repetitions: int, walls: int = 1
+    ) -> TimedCalls | CallResult:
+        """Time `repetitions` calls one by one with the device's clock, `walls` with the host's, or return the failure.
 
         cold: the L2 is evicted before each call; warm: it is not; empty: cold, and a kernel that does nothing instead.
 
@@ -493,7 +503,7 @@ class RunnerProcess:
         if self._dead is not None:
             return self._dead
         start = time.monotonic()
-        reply = self._ask(f"time {method} {repetitions}", self.limits.call_s + repetitions * 1.0)
+        reply = self._ask(f"time {method} {repetitions} {walls}", self.limits.call_s + (repetitions + walls) * 1.0)
         if reply is None:
             assert self._dead is not None
             return self._dead
@@ -501,7 +511,7 @@ class RunnerProcess:
             raise Unsupported(str(reply["unsupported"]))
         seconds = time.monotonic() - start
         device, wall = tuple(map(float, reply["device_us"])), tuple(map(float, reply["wall_us_each"]))
-        return self._failure(reply) or TimedCalls(device, wall, float(reply["queue_us"]), seconds)
+        return self._failure(reply) or TimedCalls(device, wall, float(reply["queue_us"]), int(reply["calls"]), seconds)
 
     def reset_counters(self) -> None:
         """Set the cpu device's counters to zero.

@@ -91,6 +91,7 @@ Buffer workspace;
 Mapping inputs;
 cudaStream_t stream = nullptr;
 int last_poison = 0xFF;
+bool trusted_tool = false;  // a profiler or sanitizer watches: it needs its sockets and children, and one plain call
 
 double now_us() {
   timespec time;
@@ -142,10 +143,13 @@ void release(Buffer& b) {
   b.base = b.pristine = nullptr;
 }
 
-void write_guards(const Buffer& b) {
+// Each buffer has guard bands of its own: else a kernel that copies one element too many would copy guard to guard.
+void write_guards(const Buffer& b, size_t index) {
   if (guard.empty() || !b.base) return;
-  check(cudaMemcpy(b.base, guard.data(), guard.size(), cudaMemcpyHostToDevice), "writing a guard band");
-  check(cudaMemcpy(data(b) + b.bytes, guard.data(), guard.size(), cudaMemcpyHostToDevice), "writing a guard band");
+  std::vector<char> own = guard;
+  for (char& byte : own) byte = static_cast<char>(byte ^ (37 * (index + 1)));
+  check(cudaMemcpy(b.base, own.data(), own.size(), cudaMemcpyHostToDevice), "writing a guard band");
+  check(cudaMemcpy(data(b) + b.bytes, own.data(), own.size(), cudaMemcpyHostToDevice), "writing a guard band");
 }
 
 // case REUSE WORKSPACE_LIMIT (in|inout|out:BYTES:INPUT_OFFSET | null | int:VALUE | float:VALUE)...
@@ -234,12 +238,20 @@ int last_error() { return candidate_last_error ? candidate_last_error() : static
 
 Outcome call_once(int poison_byte) {
   for (Buffer& b : buffers) {
-    write_guards(b);
+    write_guards(b, static_cast<size_t>(&b - buffers.data()));
     if (b.reads && b.writes && b.bytes) check(cudaMemcpy(data(b), inputs.data + b.input_offset, b.bytes, cudaMemcpyHostToDevice), "restoring an array");
   }
-  write_guards(workspace);
-  poison(poison_byte);
+  write_guards(workspace, buffers.size());
   check(cudaDeviceSynchronize(), "preparing a call");
+#ifdef WITH_TIMING
+  // The given stream does not block others, and outputs are poisoned behind a pause on it: what a candidate launches on
+  // another stream runs before the poison and is wiped out.
+  static bool first = true;
+  if (!trusted_tool) hold_stream(stream, first ? 2000 : 200);  // the first launch takes long
+  first = false;
+#endif
+  poison(poison_byte);
+  if (trusted_tool) check(cudaDeviceSynchronize(), "preparing a call");
   Outcome o;
   double start = now_us();
   o.entry_code = call_entry();
@@ -250,6 +262,17 @@ Outcome call_once(int poison_byte) {
   o.beyond_stream_us = now_us() - end;
   o.wall_us = end - start;
   o.last_code = last_error();
+  return o;
+}
+
+// Call once; again, at most twice, if work seems to go on beyond the stream: the host may just have been busy elsewhere.
+Outcome checked_call(int poison_byte) {
+  Outcome o = call_once(poison_byte);
+  for (int i = 0; i < 2 && o.beyond_stream_us > 50 && !o.sync_code && !o.entry_code && !o.last_code && !trusted_tool; ++i) {
+    double before = o.beyond_stream_us;
+    o = call_once(poison_byte);
+    if (before < o.beyond_stream_us) o.beyond_stream_us = before;
+  }
   return o;
 }
 
@@ -375,12 +398,12 @@ void repeat(std::istringstream& line) {
   send("{" + outcome_json(o) + ", \"hashes\": [" + hashes + "]}");
 }
 
-// time cold|warm|empty REPETITIONS
+// time cold|warm|empty REPETITIONS WALLS
 void time_calls(std::istringstream& line) {
 #ifdef WITH_TIMING
   std::string method;
-  int repetitions = 0;
-  line >> method >> repetitions;
+  int repetitions = 0, walls = 0;
+  line >> method >> repetitions >> walls;
   for (Buffer& b : buffers)
     if (b.reads && b.writes && b.bytes && !b.pristine) {
       check(cudaMalloc(reinterpret_cast<void**>(&b.pristine), b.bytes), "copying an array");
@@ -396,12 +419,12 @@ void time_calls(std::istringstream& line) {
     o.entry_code = method == "empty" ? launch_empty(stream) : call_entry();
     return o.entry_code;
   };
-  Samples samples = measure(method != "warm", repetitions, stream, prepare, call);
+  Samples samples = measure(method != "warm", repetitions, walls, stream, prepare, call);
   o.sync_code = static_cast<int>(cudaDeviceSynchronize());
   o.last_code = last_error();
   if (!samples.error.empty() && !o.sync_code && !o.entry_code) give_up(samples.error);
   std::ostringstream out;
-  out << "{" << outcome_json(o) << ", \"queue_us\": " << samples.queue_us;
+  out << "{" << outcome_json(o) << ", \"queue_us\": " << samples.queue_us << ", \"calls\": " << samples.calls;
   for (auto* list : {&samples.device_us, &samples.wall_us}) {
     out << ", \"" << (list == &samples.device_us ? "device_us" : "wall_us_each") << "\": [";
     for (size_t i = 0; i < list->size(); ++i) out << (i ? ", " : "") << (*list)[i];
@@ -449,6 +472,7 @@ void move() {
     b.base = next.base;
     values[value_of_buffer[&b - buffers.data()]].pointer = data(b);
   }
+  check(cudaDeviceSynchronize(), "moving the arrays");
   send("{}");
 }
 
@@ -511,7 +535,7 @@ int main(int argc, char** argv) {
   std::map<std::string, unsigned long long> option;
   for (int i = 6; i < argc; ++i)
     if (char* equals = strchr(argv[i], '=')) option[std::string(argv[i], equals)] = strtoull(equals + 1, nullptr, 10);
-  bool trusted_tool = option["trusted_tool"];  // a profiler or sanitizer watches: it needs its sockets and children
+  trusted_tool = option["trusted_tool"];
 
   if (!trusted_tool) sandbox::close_descriptors(control);
   signal(SIGXFSZ, SIG_IGN);  // a log that is full fails to grow; it doesn't kill
@@ -535,7 +559,7 @@ int main(int argc, char** argv) {
   }
   int code = static_cast<int>(cudaSetDevice(0));
   if (!code) code = static_cast<int>(cudaFree(nullptr));
-  if (!code) code = static_cast<int>(cudaStreamCreate(&stream));
+  if (!code) code = static_cast<int>(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   if (code) give_up("no GPU context: " + describe(code));
 
   void* glue = dlopen(argv[3], RTLD_NOW | RTLD_LOCAL);
@@ -564,7 +588,7 @@ int main(int argc, char** argv) {
     else if (command == "call") {
       int byte = 0xFF;
       line >> byte;
-      Outcome o = call_once(byte);
+      Outcome o = checked_call(byte);
       send("{" + outcome_json(o) + (o.sync_code ? "" : ", " + collect(line)) + "}");
     } else if (command == "collect") send("{" + collect(line) + "}");
     else if (command == "repeat") repeat(line);

@@ -11,12 +11,17 @@ struct Samples {
   std::vector<double> device_us;  // events around the call, on its stream
   std::vector<double> wall_us;    // host clock around the call and a device-wide synchronize
   double queue_us = 0;            // host time to queue one call
+  int calls = 0;                  // made in all
   std::string error;
 };
 
-// Run `prepare`, (cold) evict the L2, queue enough work to hide the launch, then time `call`, `repetitions` times.
-Samples measure(bool cold, int repetitions, cudaStream_t stream, const std::function<void()>& prepare,
+// Run `prepare`, (cold) evict the L2, queue enough work to hide the launch, then time `call`: `repetitions` times by
+// events, `walls` times by the host's clock.
+Samples measure(bool cold, int repetitions, int walls, cudaStream_t stream, const std::function<void()>& prepare,
                 const std::function<int()>& call);
+
+// Keep the stream busy for so long; other streams go on.
+void hold_stream(cudaStream_t stream, double microseconds);
 
 // Queue a kernel that does nothing: what any launch costs, measured the same way.
 int launch_empty(cudaStream_t stream);

@@ -4,19 +4,22 @@
 #include "timing.h"
 
 int launch_empty(cudaStream_t) {
-  setenv("FAKE_US", "2.5", 1);
+  const char* more = getenv("FAKE_OFFSET_US");
+  setenv("FAKE_US", std::to_string(2.5 + (more ? atof(more) : 0)).c_str(), 1);
   return 0;
 }
 
-Samples measure(bool, int repetitions, cudaStream_t, const std::function<void()>& prepare, const std::function<int()>& call) {
+void hold_stream(cudaStream_t, double) {}
+
+Samples measure(bool, int repetitions, int walls, cudaStream_t, const std::function<void()>& prepare, const std::function<int()>& call) {
   Samples samples;
   samples.queue_us = 1;
-  for (int i = 0; i < repetitions; ++i) {
+  for (samples.calls = 0; samples.calls < repetitions + walls; ++samples.calls) {
     prepare();
     if (call() != 0) return samples;
     double claimed = getenv("FAKE_US") ? atof(getenv("FAKE_US")) : 1;
-    samples.device_us.push_back(claimed);
-    if (i % 4 == 0) samples.wall_us.push_back(getenv("FAKE_WALL_US") ? atof(getenv("FAKE_WALL_US")) : claimed);
+    if (samples.calls < repetitions) samples.device_us.push_back(claimed);
+    else samples.wall_us.push_back(getenv("FAKE_WALL_US") ? atof(getenv("FAKE_WALL_US")) : claimed);
   }
   return samples;
 }

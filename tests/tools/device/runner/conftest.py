@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cudamaster.benchmark.contract import Contract, DType, Precision, array_in, array_inout, array_out, scalar, size
 from cudamaster.benchmark.task import Case, CaseSet, Task
+from cudamaster.tools.device.runner.cache import cached, content_key
 from cudamaster.tools.device.runner.client import RunnerProcess
 from cudamaster.tools.device.runner.host_program import build_host_program
 
@@ -68,27 +69,27 @@ def executable(builds: Path) -> Path:
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Callable[..., Path]:
+def library(builds: Path) -> Callable[..., Path]:
     def compile_(body: str = GOOD, *, workspace: str = "return 64;", before: str = "") -> Path:
-        source = tmp_path / "candidate.cpp"
-        source.write_text(
+        text = (
             "#include <stddef.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
             f"{before}\n{PROTOTYPE}\n{body}\n"
             f'extern "C" size_t scale_add_workspace_bytes(int n) {{ (void)n; {workspace} }}\n'
         )
-        done = subprocess.run(
-            ["g++", "-O0", "-shared", "-fPIC", "-w", "-o", str(tmp_path / "candidate.so"), str(source)],
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        return tmp_path / "candidate.so"
+
+        def make(folder: Path) -> None:
+            (folder / "candidate.cpp").write_text(text)
+            command = ["g++", "-O0", "-shared", "-fPIC", "-w", "-o", "candidate.so", "candidate.cpp"]
+            done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+            assert done.returncode == 0, done.stderr
+
+        return cached(content_key("test library", text), make, builds) / "candidate.so"
 
     return compile_
 
 
 @pytest.fixture
-def start(executable: Path, builds: Path, library: Callable[..., Path]) -> Callable[..., RunnerProcess]:
+def start(executable: Path, builds: Path, library: Callable[..., Path]) -> Iterator[Callable[..., RunnerProcess]]:
     started: list[RunnerProcess] = []
 
     def start_(
@@ -99,6 +100,6 @@ def start(executable: Path, builds: Path, library: Callable[..., Path]) -> Calla
         started.append(runner)
         return runner
 
-    yield start_  # type: ignore[misc]
+    yield start_
     for runner in started:
         runner.close()

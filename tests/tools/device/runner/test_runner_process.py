@@ -315,3 +315,14 @@ def test_time_of_a_hang_is_bounded(start: Start) -> None:
     begin = time.monotonic()
     assert run(runner).status == "timeout"
     assert time.monotonic() - begin < 30
+
+
+def test_work_beyond_the_given_stream_is_damage(start: Start) -> None:
+    runner = start(GOOD.replace("{\n", '{ setenv("FAKE_BEYOND_US", "2000", 1);\n', 1))
+    (said,) = run(runner).damage
+    assert "after the given stream was done: launch every kernel on `stream`" in said
+
+
+def test_a_single_pause_beyond_the_stream_is_the_hosts(start: Start) -> None:
+    once = '{ static int c; if (c++) unsetenv("FAKE_BEYOND_US"); else setenv("FAKE_BEYOND_US", "2000", 1);\n'
+    assert run(start(GOOD.replace("{\n", once, 1))).damage == ()

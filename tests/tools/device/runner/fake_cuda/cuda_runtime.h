@@ -2,6 +2,7 @@
 #pragma once
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorIllegalAddress = 700 };
 typedef void* cudaStream_t;
@@ -22,9 +23,13 @@ inline cudaError_t cudaHostAlloc(void** p, size_t n, unsigned) { return cudaMall
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t n, cudaMemcpyKind) { memcpy(to, from, n); return cudaSuccess; }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t n, cudaMemcpyKind k, cudaStream_t) { return cudaMemcpy(to, from, n, k); }
 inline cudaError_t cudaMemsetAsync(void* p, int byte, size_t n, cudaStream_t) { memset(p, byte, n); return cudaSuccess; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() {
+  if (const char* us = getenv("FAKE_BEYOND_US")) usleep(atoi(us));
+  return cudaSuccess;
+}
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return fake_state(); }
-inline cudaError_t cudaStreamCreate(cudaStream_t* s) { *s = nullptr; return cudaSuccess; }
+enum { cudaStreamNonBlocking = 1 };
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { *s = nullptr; return cudaSuccess; }
 inline cudaError_t cudaSetDevice(int) { return getenv("FAKE_NO_GPU") ? cudaErrorInvalidValue : cudaSuccess; }
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaMemGetInfo(size_t* f, size_t* t) { *f = *t = size_t{1} << 30; return cudaSuccess; }
