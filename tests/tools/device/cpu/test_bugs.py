@@ -10,6 +10,8 @@ from cudamaster.tools.device.cpu.counters import RuntimeFinding, read_counters
 
 from .conftest import Host, draw, f32
 
+pytestmark = pytest.mark.xdist_group("cpu-bugs")
+
 # Each kernel is launched as <<<2, 64>>>(out, in, 128); `// HERE` marks a line that the finding must name.
 BUGS: dict[str, tuple[str, str]] = {
     "missing_barrier": (

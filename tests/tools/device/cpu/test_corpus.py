@@ -12,6 +12,8 @@ import pytest
 
 from .conftest import Host, draw, f32, i32
 
+pytestmark = pytest.mark.xdist_group("cpu")
+
 HERE = Path(__file__).parent / "corpus"
 Floats = Any
 

@@ -15,6 +15,8 @@ from cudamaster.tools.device.gpu_model import gpu_model
 
 from .conftest import Host, draw, f32
 
+pytestmark = pytest.mark.xdist_group("cpu-cost")
+
 HERE = Path(__file__).parent / "pairs"
 MEASURED: dict[str, dict[str, float]] = json.loads((HERE / "measured.json").read_text())["pairs"]
 SQUARE = {"matmul_register_tile", "matvec_warp_per_row", "transpose_tile", "bank_conflict_padding", "loses_slow_axis"}

@@ -16,6 +16,8 @@ from cudamaster.tools.records import Build, Candidate
 
 from .conftest import Host
 
+pytestmark = pytest.mark.xdist_group("cpu")
+
 TASK = load_task("dot_product")
 CASE = Case(set=CaseSet.SMALL, sizes={"N": 1000})
 ENTRY = """
@@ -104,7 +106,7 @@ def test_endless_recursion_or_big_arrays_overflow_the_stack_cleanly(device: CpuD
     ("body", "failure", "words"),
     [
         ("    result[0] = undeclared;\n", "source", "candidate.cu:3"),
-        ("    result[0] = x[0]\n", "source", "candidate.cu:4"),
+        ("    result[0] = x[0]\n", "source", "candidate.cu:3"),
         ('    asm("bar.sync 0;");\n', "unsupported", "candidate.cu:3: the cpu device can't run inline PTX"),
         ("    __viaddmax_s32(1, 2, 3);\n", "unsupported", "no fault of the source"),
     ],

@@ -1,7 +1,7 @@
 // Runs a grid on one operating-system thread. Threads of a block run one after another in a plain loop; a thread that
 // waits keeps its stack, and the loop goes on with the next thread on a fresh one.
 #include <sys/mman.h>
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) || defined(CPUSIM_PORTABLE)
 #include <ucontext.h>
 #endif
 
@@ -15,7 +15,7 @@ namespace {
 
 // --- context switch ---------------------------------------------------------------------------------------------------
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CPUSIM_PORTABLE)
 extern "C" void cpusim_switch(void** save, void* next);
 asm(R"(
 .text
