@@ -22,7 +22,6 @@ from .syntax import (
     statements,
     text,
     walk,
-    within,
     without,
 )
 
@@ -90,8 +89,8 @@ class ParallelLoop:
         """Return the traced subscripts of the body: root, index, node, written, read."""
         return [
             (a.root, a.index, a.node, a.written, a.read)
-            for a in self.kernel.accesses
-            if any(within(a.node, n) for n in self.body)
+            for n in self.body
+            for a in self.kernel.accesses_in(n, self.variable)
         ]
 
 

@@ -40,9 +40,11 @@ def _parser() -> Parser:
 
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and all below it, in source order."""
-    yield node
-    for child in node.children:
-        yield from walk(child)
+    todo = [node]
+    while todo:
+        current = todo.pop()
+        yield current
+        todo.extend(reversed(current.children))
 
 
 def text(node: Node | None) -> str:
@@ -181,25 +183,26 @@ class Kernel:
                     found.setdefault(name, kind + pointer)
         return found
 
-    def poly(self, node: Node | None) -> Poly:
-        """Return an expression as a polynomial, constant locals replaced by their values."""
-        return polynomial(node, self.locals)
+    def poly(self, node: Node | None, kept: str = "") -> Poly:
+        """Return an expression as a polynomial, constant locals (but `kept`) replaced by their values."""
+        scope = {name: value for name, value in self.locals.items() if name != kept} if kept else self.locals
+        return polynomial(node, scope)
 
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
         """All subscripts whose array is a parameter, or a local pointer into one."""
         return tuple(self.accesses_in(self.body))
 
-    def accesses_in(self, node: Node) -> list[Access]:
-        """Return the traced subscripts below a node."""
+    def accesses_in(self, node: Node, kept: str = "") -> list[Access]:
+        """Return the traced subscripts below a node; their indices name `kept` even if it has a known value."""
         found = []
         pointers = {p.name for p in self.parameters if p.pointer}
         for sub in walk(node):
             place = None
             if sub.type == "subscript_expression":
-                place = self.poly(sub.child_by_field_name("argument")), self.poly(subscript_index(sub))
+                place = self.poly(sub.child_by_field_name("argument"), kept), self.poly(subscript_index(sub), kept)
             elif sub.type == "pointer_expression" and text(sub).startswith("*"):
-                place = self.poly(sub.child_by_field_name("argument")), {}
+                place = self.poly(sub.child_by_field_name("argument"), kept), {}
             if place is None:
                 continue
             base, index = place

@@ -381,5 +381,6 @@ def _starts_at_first(kernel: Kernel, item: Shared, before: list[Node]) -> bool:
 
 def _unvolatile(source: str) -> str:
     """Write plainly what was written as volatile because several threads wrote it: only one does now."""
-    pattern = r"\*\s*\(volatile unsigned short\s*\*\)\s*&([^;=]+?)\s*=\s*__bfloat16_as_ushort\(([^;]*)\);"
-    return re.sub(pattern, r"\1 = \2;", source)
+    bits = r"\*\s*\(volatile unsigned short\s*\*\)\s*&([^;=]+?)\s*=\s*__bfloat16_as_ushort\(([^;]*)\);"
+    plain = r"\*\s*\(volatile float\s*\*\)\s*&([^;=]+?)\s*=\s*([^;]*);"
+    return re.sub(plain, r"\1 = \2;", re.sub(bits, r"\1 = \2;", source))

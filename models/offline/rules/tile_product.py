@@ -134,8 +134,8 @@ class TileProduct(Rule):
         )
         return f"""\
 constexpr int @per_thread = @side == 128 ? 8 : 4, @across = @side / @per_thread, @depth = @side == 128 ? 8 : 16;
-__shared__ __align__(16) float @left_tile[@depth][@side + 4];
-__shared__ __align__(16) float @right_tile[@depth][@side + 4];
+__shared__ alignas(16) float @left_tile[@depth][@side + 4];
+__shared__ alignas(16) float @right_tile[@depth][@side + 4];
 const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @across * 4;
 {preamble}
 const long long @first_col = (long long)blockIdx.x * @side;
@@ -194,9 +194,9 @@ for (long long @first_row = (long long)blockIdx.y * @side; @first_row < {rows}; 
         return f"""\
 using namespace nvcuda;
 constexpr int @depth = 32;
-__shared__ __align__(16) __nv_bfloat16 @left_tile{left_shape};
-__shared__ __align__(16) __nv_bfloat16 @right_tile{right_shape};
-__shared__ __align__(16) float @results[8][256];
+__shared__ alignas(16) __nv_bfloat16 @left_tile{left_shape};
+__shared__ alignas(16) __nv_bfloat16 @right_tile{right_shape};
+__shared__ alignas(16) float @results[8][256];
 const int @warp = threadIdx.x / 32, @lane = threadIdx.x % 32;
 const int @warp_row = @warp / 4 * (@side / 2), @warp_col = @warp % 4 * (@side / 4);
 {preamble}
