@@ -273,12 +273,16 @@ def tasks(
 
 
 @app.command()
-def doctor(home: Home = None, as_json: Json = False) -> None:
+def doctor(
+    home: Home = None,
+    calibrate: Annotated[bool, typer.Option("--calibrate", help="Measure the GPU's own rates and keep them.")] = False,
+    as_json: Json = False,
+) -> None:
     """Say what this machine has, what is missing, and how to get it. Exit code 1 if nothing can run here."""
     with _refusing():
-        from .graph.doctor import examine
+        from .graph.doctor import calibrated, examine
 
-        found = examine(home)
+        found = [*examine(home), *([calibrated(home)] if calibrate else [])]
         if as_json:
             _print_json([item._asdict() for item in found])
         else:

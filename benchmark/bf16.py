@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .parallel import in_pieces
+
 _BLOCK = 1 << 16
 """Elements that are rounded at a time: their temporaries stay in the cache."""
 
@@ -19,8 +21,13 @@ def to_bf16(values: NDArray[Any]) -> NDArray[np.uint16]:
     """
     wide = np.asarray(values)
     flat, rounded = wide.reshape(-1), np.empty(wide.size, np.uint16)
-    for start in range(0, flat.size, _BLOCK):
-        rounded[start : start + _BLOCK] = _round(flat[start : start + _BLOCK])
+
+    def round_piece(_: int, piece: slice) -> None:
+        for start in range(piece.start, piece.stop, _BLOCK):
+            block = slice(start, min(start + _BLOCK, piece.stop))
+            rounded[block] = _round(flat[block])
+
+    in_pieces(flat.size, round_piece)
     return rounded.reshape(wide.shape)
 
 

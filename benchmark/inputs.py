@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contract import Precision
+from .parallel import PIECE, in_pieces
 from .storage import from_storage, to_storage
 
 if TYPE_CHECKING:
@@ -27,7 +28,19 @@ _EXACT_LIMIT = 2**24
 
 def uniform(shape: Shape, rng: np.random.Generator) -> Float:
     """Uniform in [-1, 1): the paper's data."""
-    return rng.uniform(-1.0, 1.0, shape)
+    count = int(np.prod(shape))
+    if count <= PIECE:
+        return rng.uniform(-1.0, 1.0, shape)
+    values, children = np.empty(count), rng.spawn(-(-count // PIECE))
+
+    def draw_piece(number: int, piece: slice) -> None:
+        part = values[piece]
+        children[number].random(out=part)
+        part *= 2.0
+        part -= 1.0
+
+    in_pieces(count, draw_piece)
+    return values.reshape(shape)
 
 
 def positive(shape: Shape, rng: np.random.Generator) -> Float:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..nodes.context import default_home
+from ..tools.device.cuda.device import CudaDevice
+from ..tools.device.cuda.doctor import diagnose_machine
 from ..tools.device.port import DeviceInfo, DeviceUnavailable
 from .errors import HomeNotWritable
 from .manifest import make_folder
@@ -40,16 +40,24 @@ def _examine(home: Path) -> Iterator[Item]:
         yield Item("home", "fault", str(error))
     yield _device("cpu")
     yield _device("cuda")
-    yield _program("g++", "the cpu device compiles kernels with it", "install g++ (12 or newer)")
-    yield _program("nvcc", "says what is legal CUDA", "pip install 'cudamaster[cuda]', or the CUDA toolkit")
-    yield _program("ncu", "profiles kernels on a GPU", "install NVIDIA Nsight Compute")
-    yield _program("compute-sanitizer", "looks for races on a GPU", "comes with the CUDA toolkit")
+    for finding in diagnose_machine():
+        yield Item(finding.topic, "ok" if finding.ok else "missing", finding.found, finding.fix)
     if os.environ.get("OPENAI_API_KEY"):
         yield Item("OPENAI_API_KEY", "ok", "set: --model openai:NAME can be used")
     else:
         yield Item(
             "OPENAI_API_KEY", "missing", "--model offline and mailbox need no key", "set it for --model openai:NAME"
         )
+
+
+def calibrated(home: Path | None = None) -> Item:
+    """Measure the GPU's own rates, which floors and diagnoses then use, and keep them in the home."""
+    try:
+        measured = CudaDevice(home or default_home()).calibrate()
+    except DeviceUnavailable as error:
+        return Item("calibration", "missing", str(error), "see the lines above")
+    words = [f"{name} {value:,}" for name, value in measured.items() if name not in ("gpu", "date")]
+    return Item("calibration", "ok", f"{measured['gpu']}: {', '.join(words)}")
 
 
 def _device(name: Literal["cpu", "cuda"]) -> Item:
@@ -61,18 +69,3 @@ def _device(name: Literal["cpu", "cuda"]) -> Item:
         return Item(f"{name} device", "fault" if name == "cpu" else "missing", str(error))
     parts = [f"{info.gpu} ({info.arch})", info.compiler, f"driver {info.driver}" if info.driver else "", *info.notes]
     return Item(f"{name} device", "ok", ", ".join(part for part in parts if part))
-
-
-def _program(name: str, purpose: str, fix: str) -> Item:
-    path = shutil.which(name)
-    if path is None:
-        return Item(name, "missing", purpose, fix)
-    try:
-        told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        told = ""
-    lines = [line.strip() for line in told.splitlines() if any(c.isdigit() for c in line)]
-    version = next(
-        (line for line in lines if "release" in line.lower() or "version" in line.lower()), lines[0] if lines else ""
-    )
-    return Item(name, "ok", f"{path} {version}".strip())

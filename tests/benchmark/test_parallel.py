@@ -1,0 +1,51 @@
+"""Large arrays are worked on in pieces, with the same result as in one go and on every machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cudamaster.benchmark import bf16, inputs, parallel
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "PIECE", 1000)
+    monkeypatch.setattr(inputs, "PIECE", 1000)
+
+
+@pytest.mark.parametrize("count", [0, 1, 999, 1000, 1001, 5003])
+def test_pieces_cover_everything_once(small_pieces: None, count: int) -> None:
+    seen = np.zeros(count, int)
+
+    def visit(_: int, piece: slice) -> None:
+        seen[piece] += 1
+
+    parallel.in_pieces(count, visit)
+    assert np.all(seen == 1)
+
+
+def test_a_fault_in_a_piece_is_raised(small_pieces: None) -> None:
+    def fail(number: int, _: slice) -> None:
+        if number == 3:
+            raise ValueError("piece 3")
+
+    with pytest.raises(ValueError, match="piece 3"):
+        parallel.in_pieces(5000, fail)
+
+
+def test_rounding_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).normal(size=(70, 101))
+    whole = bf16.to_bf16(values)
+    monkeypatch.setattr(parallel, "PIECE", 1000)
+    np.testing.assert_array_equal(bf16.to_bf16(values), whole)
+
+
+def test_large_uniform_data_depend_on_the_seed_alone(small_pieces: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = inputs.uniform((71, 73), np.random.default_rng(5))
+    monkeypatch.setattr(parallel.os, "cpu_count", lambda: 1)
+    np.testing.assert_array_equal(inputs.uniform((71, 73), np.random.default_rng(5)), first)
+    assert first.min() >= -1
+    assert first.max() < 1
+    assert abs(first.mean()) < 0.05
+    assert len(np.unique(first)) == first.size
+    assert not np.array_equal(inputs.uniform((71, 73), np.random.default_rng(6)), first)
