@@ -6,20 +6,51 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 if TYPE_CHECKING:
     from langgraph.runtime import RunControl
 
     from .tools.result.summary import Summary
 
+
+class _OneLine(TyperGroup):
+    """A group that says what is wrong with a command line in one line, with exit code 2."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run the command line."""
+        run = partial(super().main, args, *rest, **extra)
+        if not standalone_mode:
+            return run(standalone_mode=False)
+        try:
+            code = run(standalone_mode=False)
+        except typer.Abort:
+            sys.exit(1)
+        except Exception as error:
+            # Typer carries its own copy of Click in some versions: its errors are known by what they can do.
+            if not hasattr(error, "format_message"):
+                raise
+            told = error.format_message()
+            context = getattr(error, "ctx", None)
+            if type(error).__name__ == "NoArgsIsHelpError":
+                typer.echo(told)
+                sys.exit(2)
+            where = context.command_path if context else "cudamaster"
+            typer.echo(f"cudamaster: {' '.join(told.split()).rstrip('.')}; see `{where} --help`", err=True)
+            sys.exit(2)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
 app = typer.Typer(
+    cls=_OneLine,
     name="cudamaster",
     help="Makes CUDA kernels faster, and proves that they still compute the same.",
     no_args_is_help=True,
@@ -49,6 +80,28 @@ class CheckpointChoice(StrEnum):
 
     SQLITE = "sqlite"
     POSTGRES = "postgres"
+
+
+class AgentChoice(StrEnum):
+    """An agent."""
+
+    PLANNER = "planner"
+    CODER = "coder"
+    COMPILER = "compiler"
+    DEBUGGER = "debugger"
+
+
+class FormatChoice(StrEnum):
+    """How questions are written."""
+
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+
+
+class CacheChoice(StrEnum):
+    """Where replies are kept over all runs."""
+
+    SQLITE = "sqlite"
 
 
 class ViewChoice(StrEnum):
@@ -100,6 +153,17 @@ def optimize(
     coder_model: Annotated[str | None, typer.Option(help="Another model for the Coder.")] = None,
     compiler_model: Annotated[str | None, typer.Option(help="Another model for the Compiler.")] = None,
     debugger_model: Annotated[str | None, typer.Option(help="Another model for the debugger.")] = None,
+    replay: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Answer from the journal of a run in this home, with no network.")
+    ] = None,
+    reasoning_effort: Annotated[str | None, typer.Option(help="For models that take it: low, medium, high.")] = None,
+    requests_per_minute: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="To one endpoint, over all runs of the home.", show_default="no limit"),
+    ] = None,
+    reply_cache: Annotated[
+        CacheChoice | None, typer.Option(help="Pay the same question to the same model once, over all runs.")
+    ] = None,
     rounds: Annotated[int | None, typer.Option(min=1, max=100, help="Rounds.", show_default="3")] = None,
     repairs: Annotated[
         int | None, typer.Option(min=0, max=20, help="Most repairs in a round.", show_default="3")
@@ -129,6 +193,13 @@ def optimize(
     with _refusing():
         from .graph.api import optimize as run
 
+        if replay:
+            if model or any(agents.values()):
+                raise typer.BadParameter("--replay answers in place of every --model", param_hint="'--replay'")
+            from .graph.manifest import read_manifest, run_folder
+
+            read_manifest(replay, home)
+            model = f"replay:{run_folder(replay, home).resolve() / 'journal'}"
         with _watched(as_json) as (on_step, control):
             summary = run(
                 task,
@@ -148,6 +219,9 @@ def optimize(
                 rounds=rounds,
                 repairs=repairs,
                 profile=profile.value if profile else None,
+                reasoning_effort=reasoning_effort,
+                requests_per_minute=requests_per_minute,
+                reply_cache=reply_cache.value if reply_cache else None,
                 max_usd=max_usd,
                 max_tokens=max_tokens,
                 max_calls=max_calls,
@@ -332,6 +406,191 @@ def bench(
         raise typer.Exit(code)
 
 
+# --- many runs -------------------------------------------------------------------------------------------------------
+
+Jobs = Annotated[int | None, typer.Option(min=1, help="Runs at a time.", show_default="cores")]
+
+mailbox = typer.Typer(cls=_OneLine, rich_markup_mode=None, help="Questions that wait for answers from outside.")
+app.add_typer(mailbox, name="mailbox")
+
+
+@mailbox.callback(invoke_without_command=True)
+def mailbox_list(context: typer.Context, home: Home = None, as_json: Json = False) -> None:
+    """Questions that wait for answers from outside; without a command, list those that are open."""
+    if context.invoked_subcommand:
+        return
+    with _refusing():
+        from .graph.questions import open_questions
+
+        questions = open_questions(home)
+        if as_json:
+            _print_json([{"id": q.key, "agent": q.agent, "unit": q.unit, "prompt": q.prompt} for q in questions])
+            return
+        from .graph.views import console, show_questions
+
+        show_questions(console(), questions)
+
+
+@mailbox.command("export")
+def mailbox_export(
+    out: Annotated[Path | None, typer.Option(help="The file to write.", show_default="standard output")] = None,
+    form: Annotated[FormatChoice, typer.Option("--format", help="markdown: for people.")] = FormatChoice.JSONL,
+    home: Home = None,
+) -> None:
+    """Write all open questions of all runs as one file, to be filled in."""
+    with _refusing():
+        from .graph.questions import open_questions
+        from .models.mailbox_file import questions_to_jsonl, questions_to_markdown
+
+        questions = open_questions(home)
+        text = (questions_to_jsonl if form is FormatChoice.JSONL else questions_to_markdown)(questions)
+        if out is None:
+            sys.stdout.write(text)
+            return
+        try:
+            out.write_text(text)
+        except OSError as error:
+            _refuse(f"{out} cannot be written: {error.strerror}", 2)
+        typer.echo(f"{len(questions)} questions in {out}: fill in each `text`, then `cudamaster mailbox import {out}`")
+
+
+@mailbox.command("import")
+def mailbox_import(
+    file: Annotated[Path, typer.Argument(help="The exported file, filled in.")],
+    jobs: Jobs = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Check each answer and let the runs go on that got a good one. Exit code 1 if any answer was not used."""
+    with _refusing(), _interrupted_by_sigterm():
+        from .graph.import_answers import import_answers
+
+        text = _read(file)
+        with _watched_runs(as_json) as on_run:
+            outcomes = import_answers(text, home=home, jobs=jobs, on_run=on_run)
+        if as_json:
+            _print_json([item.model_dump(mode="json") for item in outcomes])
+        else:
+            from .graph.views import console, show_imported
+
+            show_imported(console(), outcomes)
+        used = all(item.status == "good" and item.run_status != "refused" for item in outcomes)
+        raise typer.Exit(0 if used else 1)
+
+
+@app.command()
+def work(device: DeviceOption = DeviceChoice.AUTO, jobs: Jobs = None, home: Home = None, as_json: Json = False) -> None:
+    """Go on with every run of the home as far as this machine can; questions stay open.
+
+    Exit code 0 if all have ended, 3 if some wait, 1 if one was refused.
+    """
+    with _refusing(), _interrupted_by_sigterm():
+        from .graph.work import work as go_on
+
+        with _watched_runs(as_json) as on_run:
+            done = go_on(home=home, device=device.value, jobs=jobs, on_run=on_run)
+        if as_json:
+            _print_json([item.model_dump(mode="json") for item in done])
+        else:
+            from .graph.views import console, show_worked
+
+            show_worked(console(), done)
+        statuses = {item.status for item in done}
+        ended = statuses <= {"improved", "no_gain", "failed"}
+        raise typer.Exit(1 if "refused" in statuses else 0 if ended else 3)
+
+
+@app.command()
+def pack(
+    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="Without any, all of the home.")] = None,
+    out: Annotated[Path, typer.Option(help="The archive to write (tar, xz).")] = Path("cudamaster-runs.tar.xz"),
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Put runs into one archive, to go on with them on another machine."""
+    with _refusing():
+        from .graph.pack import pack as put
+
+        packed = put(runs or [], out, home=home)
+        if as_json:
+            _print_json(packed.model_dump(mode="json"))
+        else:
+            typer.echo(f"{len(packed.runs)} runs, {packed.artifacts} artifacts, {packed.size_bytes:,} bytes in {out}")
+
+
+@app.command()
+def unpack(
+    archive: Annotated[Path, typer.Argument(help="An archive of `cudamaster pack`.")],
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Take runs out of an archive. One here that is ahead stays as it is; exit code 1 if one cannot be reconciled."""
+    with _refusing():
+        from .graph.unpack import unpack as take
+
+        outcomes = take(archive, home=home)
+        if as_json:
+            _print_json([item.model_dump(mode="json") for item in outcomes])
+        else:
+            for item in outcomes:
+                typer.echo(": ".join(filter(None, (f"{item.run}  {item.outcome}", item.reason))))
+        raise typer.Exit(1 if any(item.outcome == "refused" for item in outcomes) else 0)
+
+
+# --- before a run ----------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def estimate(
+    task: Annotated[list[str] | None, typer.Argument(help="Tasks; without any, the whole benchmark.")] = None,
+    precision: Annotated[list[PrecisionChoice] | None, typer.Option(help="Once or twice.", show_default="both")] = None,
+    model: Annotated[str, typer.Option(help="As for `optimize`.")] = "offline",
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds for each unit.")] = 3,
+    repairs: Annotated[int, typer.Option(min=0, max=20, help="Most repairs in a round.")] = 3,
+    as_json: Json = False,
+) -> None:
+    """Say what runs would cost: questions, tokens and money, at least and at most."""
+    with _refusing():
+        from .benchmark.contract import Precision
+        from .graph.estimate import estimate as told_before
+
+        precisions = [Precision(p.value) for p in precision or PrecisionChoice]
+        told = told_before(task or [], precisions, model=model, rounds=rounds, repairs=repairs)
+        if as_json:
+            _print_json(told.model_dump(mode="json"))
+        else:
+            from .graph.views import console, show_estimate
+
+            show_estimate(console(), told)
+
+
+@app.command()
+def prompt(
+    task: Annotated[str, typer.Argument(help="A task of the benchmark, or a folder of your own.")],
+    agent: Annotated[AgentChoice, typer.Option(help="Whose prompt.")] = AgentChoice.CODER,
+    precision: PrecisionOption = PrecisionChoice.FP32,
+    device: Annotated[
+        DeviceChoice | None,
+        typer.Option(help="Profile the baseline there first.", show_default="none: no diagnosis in the prompt"),
+    ] = None,
+    view: Annotated[ViewChoice, typer.Option("--profile", help="What is told of the profile.")] = ViewChoice.DIAGNOSIS,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Print the prompt that an agent gets in the first round; its length in tokens goes to standard error."""
+    with _refusing():
+        from .benchmark.contract import Precision
+        from .graph.show_prompt import show_prompt
+
+        chosen = device.value if device else ""
+        told = show_prompt(task, agent.value, Precision(precision.value), device=chosen, view=view.value)
+        if as_json:
+            _print_json(told.model_dump(mode="json"))
+        else:
+            typer.echo(told.prompt)
+            typer.echo(f"{told.unit} {told.agent}: about {told.tokens} tokens", err=True)
+
+
 # --- shared by the commands ------------------------------------------------------------------------------------------
 
 
@@ -388,6 +647,32 @@ def _watched(quiet: bool) -> Iterator[tuple[Any, RunControl]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _watched_runs(quiet: bool) -> Iterator[Any]:
+    """Show on stderr what becomes of many runs."""
+    if quiet:
+        yield None
+        return
+    from .graph.views import console, live_runs
+
+    with live_runs(console(stderr=True)) as on_run:
+        yield on_run
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _finish(summary: Summary, as_json: bool) -> NoReturn:

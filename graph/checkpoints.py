@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,6 +99,29 @@ def prune(saver: BaseCheckpointSaver[Any], thread: str, *, compact: bool = False
                 cursor.executemany(
                     f"DELETE FROM {table} WHERE thread_id = %s AND checkpoint_id = %s", [(thread, id) for id in doomed]
                 )
+
+
+def newest(folder: Path, thread: str) -> CheckpointTuple | None:
+    """Return the newest checkpoint in a run's SQLite file; None if there is none yet.
+
+    Raises:
+        BadCheckpoint: the file is damaged.
+    """
+    if not checkpoint_file(folder).exists():
+        return None
+    with open_checkpoints(folder) as saver:
+        return saver.get_tuple({"configurable": {"thread_id": thread, "checkpoint_ns": ""}})
+
+
+def copy_newest(folder: Path, thread: str, copy: Path) -> None:
+    """Write a SQLite file that holds a run's newest checkpoint alone: all that it takes to go on."""
+    with closing(sqlite3.connect(checkpoint_file(folder), timeout=30)) as source:
+        source.execute("VACUUM INTO ?", (str(copy),))
+    with closing(sqlite3.connect(copy, isolation_level=None)) as database:
+        kept = "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"  # ids begin with the time
+        for table in ("writes", "checkpoints"):
+            database.execute(f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_id <> {kept}", (thread, thread))
+        database.execute("VACUUM")
 
 
 def _superseded(newest_first: list[CheckpointTuple]) -> list[str]:

@@ -45,3 +45,7 @@ class RunInterrupted(RunError):
 
 class ModelRefused(RunError):
     """The model's endpoint refuses to answer, for a reason that waiting does not mend."""
+
+
+class BadArchive(RunError):
+    """The file is no archive of runs, or one that was changed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
@@ -15,13 +15,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic import ValidationError
 
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
 from ..models.errors import ModelError, ModelUnavailable, QuotaExhausted
-from ..models.mailbox import Answer
+from ..models.mailbox import Answer, deliver
 from ..nodes.context import Context, Options
 from ..nodes.state import Input, State
 from ..tools.device.port import DeviceUnavailable
@@ -82,11 +82,17 @@ class _Open:
     def snapshot(self) -> StateSnapshot:
         return self.graph.get_state(self.config)
 
+    def waits_for(self, snapshot: StateSnapshot) -> list[Interrupt]:
+        """Return what the run waits for; a question whose answer is in the journal is none of it."""
+        kept = self.context.journal.reply
+        return [i for i in snapshot.interrupts if i.value["kind"] != "question" or kept(i.value["step"]) is None]
+
     def summary(
         self, snapshot: StateSnapshot, *, waits: bool = True, status: RunStatus = "interrupted", reason: str = ""
     ) -> Summary:
         state = cast("State", snapshot.values)
-        return summarize(self.manifest, self.context, state, snapshot.interrupts if waits else (), status, reason)
+        pauses = self.waits_for(snapshot) if waits else ()
+        return summarize(self.manifest, self.context, state, pauses, status, reason)
 
 
 def new_run_id(unit: str) -> str:
@@ -188,7 +194,7 @@ def resume(
             if not snapshot.interrupts:
                 return _advance(run, None, on_step, control)
             pause = snapshot.interrupts[0]
-            if pause.value["kind"] == "question" or not _can_go_on(pause.value["kind"], context, changes):
+            if run.waits_for(snapshot) and not _can_go_on(pause.value["kind"], context, changes):
                 return run.summary(snapshot)
             return _advance(run, Command(resume={pause.id: True}), on_step, control)
 
@@ -216,13 +222,14 @@ def answer(
         with _opened(manifest, context) as run:
             snapshot = run.snapshot()
             _unfinished(run, snapshot)
-            asked = {i.value["id"]: i.id for i in snapshot.interrupts if i.value["kind"] == "question"}
+            asked = {i.value["id"]: i for i in run.waits_for(snapshot) if i.value["kind"] == "question"}
             if question_id not in asked:
                 raise NoSuchQuestion(
                     f"run {run_id!r} has no open question {question_id!r} (open: {', '.join(asked) or 'none'})"
                 )
-            Answer.read(reply)  # refused here, a bad answer leaves the question open
-            return _advance(run, Command(resume={asked[question_id]: reply}), on_step, control)
+            pause = asked[question_id]
+            deliver(Answer.read(reply), step=pause.value["step"], journal=context.journal, budget=context.budget)
+            return _advance(run, Command(resume={pause.id: True}), on_step, control)
 
 
 def look(run_id: str, *, home: Path | None = None) -> Summary:
@@ -243,13 +250,24 @@ def list_runs(home: Path | None = None) -> list[Summary]:
     """Return all runs of a home, oldest first; of one that cannot be read, why."""
     found = []
     for run_id in run_ids(home):
-        manifest = read_manifest(run_id, home)
         try:
             found.append(look(run_id, home=home))
-        except RunError as error:
-            context = context_of(manifest, home)
-            found.append(summarize(manifest, context, {}, (), "interrupted", str(error)))
+        except (RunError, ModelError) as error:
+            found.append(_unreadable(run_id, home, str(error)))
     return found
+
+
+def _unreadable(run_id: str, home: Path | None, reason: str) -> Summary:
+    known = dict.fromkeys(("unit", "task", "precision", "device"), "?")
+    with suppress(RunError):
+        manifest = read_manifest(run_id, home)
+        known = {
+            "unit": manifest.unit,
+            "task": manifest.task,
+            "precision": manifest.precision,
+            "device": manifest.options.device,
+        }
+    return Summary(run=run_id, status="interrupted", reason=reason, **known)
 
 
 @contextmanager
@@ -301,6 +319,8 @@ def _unfinished(run: _Open, snapshot: StateSnapshot) -> None:
 
 
 def _can_go_on(kind: str, context: Context, changes: Mapping[str, Any] | None) -> bool:
+    if kind == "question":
+        return False
     if kind == "budget":
         return bool(changes)
     try:

@@ -31,7 +31,7 @@ def summarize(
     """Return the summary; `status` and `reason` are for a run that neither has ended nor waits."""
     questions = tuple(_question(item) for item in interrupts)
     if state.get("result"):
-        return Summary.model_validate(state["result"]).model_copy(update={"questions": questions})
+        return _here(Summary.model_validate(state["result"]), context).model_copy(update={"questions": questions})
     if questions:
         status, reason = _PAUSES[questions[0].kind], questions[0].reason
     history = state.get("history", [])
@@ -64,6 +64,13 @@ def summarize(
         questions=questions,
         **gain,
     )
+
+
+def _here(summary: Summary, context: Context) -> Summary:
+    """Return a finished run's summary with the paths of this home: the run may have ended on another machine."""
+    folder = context.folder / "result"
+    best = summary.best and summary.best.model_copy(update={"file": str(folder / "kernel.cu")})
+    return summary.model_copy(update={"result": str(folder), "best": best})
 
 
 def _question(item: Interrupt) -> Question:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +13,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from ..models.estimate import Span
+from ..models.question import Question
+from ..prompts.tokens import estimate_tokens
 from ..tools.result.summary import Figure, Summary
+from .advance import Advanced, OnRun
 from .doctor import Item
+from .estimate import SuiteEstimate
+from .import_answers import Imported
 from .one_kernel import Checked
 from .run import OnStep, Step
 
@@ -51,6 +58,77 @@ def live(out: Console) -> Iterator[OnStep]:
                 out.print(note, soft_wrap=True)
 
         yield show
+
+
+@contextmanager
+def live_runs(out: Console) -> Iterator[OnRun]:
+    """Show how many runs have been advanced, and a line for each."""
+    with out.status("going on") as status:
+        count = 0
+
+        def show(item: Advanced) -> None:
+            nonlocal count
+            count += 1
+            status.update(f"{count} runs so far")
+            out.print(_line_of(item), soft_wrap=True)
+
+        yield show
+
+
+def _line_of(item: Advanced) -> Text:
+    line = Text.assemble((f"{item.run}  ", "bold"), item.status.replace("_", " "))
+    return line.append(f": {item.reason}", "dim") if item.reason else line
+
+
+def show_worked(out: Console, done: Sequence[Advanced]) -> None:
+    """Print what became of the runs, by status, and what to do next."""
+    counts = Counter(item.status for item in done)
+    if not counts:
+        out.print("no run here can go on by itself: `cudamaster runs` shows what each waits for")
+        return
+    out.print(", ".join(f"{number} {status.replace('_', ' ')}" for status, number in sorted(counts.items())))
+    if counts["waiting_model"]:
+        out.print("open questions: `cudamaster mailbox export`")
+    if counts["waiting_device"]:
+        out.print("for a machine with the device: `cudamaster pack --out FILE`, and there `cudamaster unpack FILE`")
+
+
+def show_questions(out: Console, questions: Sequence[Question]) -> None:
+    """Print a table of open questions."""
+    table = Table("question", "agent", "unit", "tokens", box=None, header_style="bold")
+    for question in questions:
+        table.add_row(question.key, question.agent, question.unit, str(estimate_tokens(question.prompt)))
+    out.print(table if questions else "no open questions")
+
+
+def show_imported(out: Console, outcomes: Sequence[Imported]) -> None:
+    """Print what became of each answer."""
+    for item in outcomes:
+        state = item.run_status.replace("_", " ") if item.status == "good" else item.status
+        colour = "green" if item.status == "good" and item.run_status != "refused" else "red"
+        line = Text.assemble((f"{item.id}  ", "bold"), (state, colour))
+        out.print(line.append(f": {item.problem}") if item.problem else line, soft_wrap=True)
+    used = sum(item.status == "good" for item in outcomes)
+    out.print(f"{used} of {len(outcomes)} answers used" if outcomes else "no question of the file was filled in")
+
+
+def show_estimate(out: Console, told: SuiteEstimate) -> None:
+    """Print a table of what runs would cost."""
+    table = Table("unit", "questions", "tokens in", "tokens out", "USD", box=None, header_style="bold")
+    rows = [(item.unit, item.cost) for item in told.units]
+    for name, cost in [*rows, ("together", told.total)] if len(rows) > 1 else rows:
+        usd = _span(cost.usd, "{:.2f}") if cost.usd else "price unknown"
+        table.add_row(name, *(_span(s, "{:,.0f}") for s in (cost.calls, cost.input_tokens, cost.output_tokens)), usd)
+    out.print(table)
+    out.print(
+        "Least: no repairs, no reasoning. Most: every repair, long kernels, long reasoning. "
+        f"Prices of {told.prices_of}."
+    )
+
+
+def _span(span: Span, form: str) -> str:
+    low, high = form.format(span.low), form.format(span.high)
+    return low if low == high else f"{low} – {high}"
 
 
 def show_summary(out: Console, summary: Summary) -> None:
@@ -164,7 +242,11 @@ def _next(summary: Summary) -> str:
         case "no_gain":
             return f"read {report}; more rounds (--rounds) or another --model may find more"
         case "waiting_model":
-            return f"answer its question, then it goes on; or `cudamaster resume {run}` if it was not reached"
+            return (
+                "`cudamaster mailbox export` writes its question, `mailbox import` takes the answer"
+                if summary.questions
+                else f"`cudamaster resume {run}` once its model can be reached"
+            )
         case "waiting_device":
             return f"`cudamaster resume {run}` on a machine with the device"
         case "stopped_budget":

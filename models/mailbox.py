@@ -10,9 +10,13 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from ..prompts.tokens import estimate_tokens
+from .ask import read_message
+from .budget import Budget
+from .journal import Journal
 from .question import Answer, question_id
+from .reply import Reply
 
-__all__ = ["Answer", "MailboxChat"]
+__all__ = ["Answer", "MailboxChat", "deliver"]
 
 
 class MailboxChat(BaseChatModel):
@@ -44,14 +48,25 @@ class MailboxChat(BaseChatModel):
         step, agent = str(told.get("step", "")), str(told.get("agent", ""))
         prompt = "\n\n".join(message.text for message in messages)
         question = {"kind": "question", "id": question_id(step, prompt), "step": step, "agent": agent, "prompt": prompt}
-        return _result(Answer.read(interrupt(question)), prompt)
+        message = _message(Answer.read(interrupt(question)), prompt)
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def _result(answer: Answer, prompt: str) -> ChatResult:
-    """Return an answer as a chat result; tokens that were not told are estimated, and marked."""
+def deliver(answer: Answer, *, step: str, journal: Journal, budget: Budget) -> Reply:
+    """Keep an answer as the reply to a step's open question: from here on the graph needs nobody to go on.
+
+    The journal is the one place that says whether a question is answered, so a process may die before or after this,
+    and the answer is used once all the same.
+    """
+    prompt = journal.prompt(step) or ""
+    return journal.keep(step, read_message(_message(answer, prompt), prompt, "mailbox", budget, 0.0))
+
+
+def _message(answer: Answer, prompt: str) -> AIMessage:
+    """Return an answer as a model's message; tokens that were not told are estimated, and marked."""
     input_tokens = estimate_tokens(prompt) if answer.input_tokens is None else answer.input_tokens
     output_tokens = estimate_tokens(answer.text) if answer.output_tokens is None else answer.output_tokens
-    message = AIMessage(
+    return AIMessage(
         answer.text,
         usage_metadata={
             "input_tokens": input_tokens,
@@ -64,4 +79,3 @@ def _result(answer: Answer, prompt: str) -> ChatResult:
             "tokens_estimated": answer.input_tokens is None or answer.output_tokens is None,
         },
     )
-    return ChatResult(generations=[ChatGeneration(message=message)])

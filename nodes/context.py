@@ -45,6 +45,12 @@ class Options(Record):
     """Throughput, in percent of the peak, from which a unit of the GPU counts as the bottleneck."""
     stop_efficiency: float | None = Field(default=0.95, gt=0)
     """Efficiency (floor ÷ time) from which there is nothing left to gain; None: never stop for it."""
+    reasoning_effort: str | None = None
+    """For models that take it: `low`, `medium`, `high`, or what the endpoint knows."""
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    """To one endpoint, over all runs of the home."""
+    reply_cache: Literal["sqlite"] | None = None
+    """`sqlite`: the same question to the same model with the same settings is paid once, over all runs of the home."""
     max_usd: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)
     max_calls: int | None = Field(default=None, ge=0)
@@ -144,7 +150,14 @@ class Context(Options):
         """Return the model that answers an agent."""
         from ..models.factory import chat_model
 
-        return chat_model(self.models.get(agent, self.model), base_url=self.base_url)
+        return chat_model(
+            self.models.get(agent, self.model),
+            base_url=self.base_url,
+            reasoning_effort=self.reasoning_effort,
+            requests_per_minute=self.requests_per_minute,
+            reply_cache=self.reply_cache,
+            home=Path(self.home) if self.home else None,
+        )
 
 
 def context_for(runtime: Runtime[Context]) -> Context:
