@@ -40,11 +40,11 @@ def whole_rows(chosen: NDArray[np.int64], length: int) -> NDArray[np.int64]:
 
 
 def elementwise(reference: Reference) -> Sample:
-    """Return the `sample` of a task whose flat outputs depend element by element on flat inputs of the same length."""
+    """Return the `sample` of a task whose outputs depend element by element on inputs of the same shape."""
 
     def sample(arrays: Arrays, case: Case, precision: Precision, rng: np.random.Generator) -> Outputs:
         chosen = positions(next(iter(arrays.values())).size, rng)
-        part = reference({name: array[chosen] for name, array in arrays.items()}, case, precision)
+        part = reference({name: array.reshape(-1)[chosen] for name, array in arrays.items()}, case, precision)
         return {name: expected.at(chosen) for name, expected in part.items()}
 
     return sample

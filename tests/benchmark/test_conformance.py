@@ -46,7 +46,8 @@ def test_its_cases_are_legal_and_each_is_there_once(task):
         assert case.sizes.keys() == sizes
         assert case.scalars.keys() == scalars
         assert set(case.null) <= nullable
-        assert all(0 < value < 2**31 for value in case.sizes.values())
+        assert all(0 <= value < 2**31 for value in case.sizes.values())
+        assert all(array.elements(case.sizes) > 0 for array in task.contract.arrays)
         assert task.legal(case)
     for chosen in CaseSet:
         names = [(c.name, c.exact) for c in task.in_set(chosen)]
