@@ -52,7 +52,7 @@ class Host:
         job.write_text(json.dumps({"runtime": str(runtime_library(self.root)), "calls": list(calls)}))
         done = subprocess.run(
             [sys.executable, str(HERE / "harness.py"), str(job)],
-            capture_output=True, text=True, timeout=100, env={"PATH": "/usr/bin:/bin", **environment},
+            capture_output=True, text=True, timeout=900, env={"PATH": "/usr/bin:/bin", **environment},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
         results: list[dict[str, Any]] = json.loads(done.stdout)

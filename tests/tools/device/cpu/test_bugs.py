@@ -10,7 +10,7 @@ from cudamaster.tools.device.cpu.counters import RuntimeFinding, read_counters
 
 from .conftest import Host, draw, f32
 
-pytestmark = pytest.mark.xdist_group("cpu-bugs")
+pytestmark = [pytest.mark.xdist_group("cpu-bugs"), pytest.mark.timeout(600)]
 
 # Each kernel is launched as <<<2, 64>>>(out, in, 128); `// HERE` marks a line that the finding must name.
 BUGS: dict[str, tuple[str, str]] = {

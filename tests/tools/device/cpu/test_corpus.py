@@ -12,7 +12,7 @@ import pytest
 
 from .conftest import Host, draw, f32, i32
 
-pytestmark = pytest.mark.xdist_group("cpu")
+pytestmark = [pytest.mark.xdist_group("cpu"), pytest.mark.timeout(600)]
 
 HERE = Path(__file__).parent / "corpus"
 Floats = Any

@@ -16,7 +16,7 @@ from cudamaster.tools.records import Build, Candidate
 
 from .conftest import Host
 
-pytestmark = pytest.mark.xdist_group("cpu")
+pytestmark = [pytest.mark.xdist_group("cpu"), pytest.mark.timeout(600)]
 
 TASK = load_task("dot_product")
 CASE = Case(set=CaseSet.SMALL, sizes={"N": 1000})
