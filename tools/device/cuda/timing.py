@@ -69,6 +69,17 @@ def pairs(times: Sequence[CaseTimes], task: Task, precision: Precision) -> int:
     return FEW_PAIRS if sum(one.first_us for one in times) > _DEAR_US or bytes_ > _DEAR_BYTES else PAIRS
 
 
+@dataclass(frozen=True)
+class _Clocks:
+    """One call in one process by different clocks, microseconds."""
+
+    claimed_us: float
+    queue_us: float
+    """Host time to queue it."""
+    host_us: float
+    driver_us: float
+
+
 @dataclass
 class CaseTimes:
     """What was measured at one case, one entry per process of a side, microseconds."""
@@ -82,6 +93,8 @@ class CaseTimes:
     """An empty launch, timed in the same process in the same way."""
     warm: dict[Side, tuple[float, ...]] = field(default_factory=dict)
     wall: dict[Side, list[float]] = field(default_factory=lambda: {side: [] for side in SIDES})
+    clocks: list[_Clocks] = field(default_factory=list)
+    """The candidate's calls by three clocks."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -127,7 +140,7 @@ def time_case(
         times.wall[side] += [sample for timed in turns[side] for sample in timed.wall_us]
         if side not in times.warm:
             times.warm[side] = _must(runners[side].time("warm", 2 * plan.calls, 0), side).device_us
-    times.notes += _unlike_other_clocks(turns["candidate"], empties["candidate"], case)
+    times.clocks.append(_clocks(turns["candidate"], empties["candidate"]))
     _must(runners["candidate"].time("cold", 1 + secrets.randbelow(3) if plan.calls > 1 else 1, 0), "candidate")
     times.notes += _worse_when_timed(checked, runners["candidate"].last_outputs(positions), case)
 
@@ -144,23 +157,31 @@ def _positions(task: Task, case: Case) -> dict[str, NDArray[np.int64]]:
     }
 
 
-def _unlike_other_clocks(turns: Sequence[TimedCalls], empty: TimedCalls, case: Case) -> list[str]:
-    """Compare the device times that the candidate's process claims with two other clocks.
+def _clocks(turns: Sequence[TimedCalls], empty: TimedCalls) -> _Clocks:
+    beyond_empty = [turn.block_wall_s / turn.calls - empty.block_wall_s / empty.calls for turn in turns]
+    return _Clocks(
+        claimed_us=median([sample for turn in turns for sample in turn.device_us]),
+        queue_us=median([turn.queue_us for turn in turns]),
+        host_us=median([sample for turn in turns for sample in turn.wall_us]),
+        driver_us=min(beyond_empty) * 1e6,
+    )
+
+
+def _unlike_other_clocks(times: CaseTimes) -> list[str]:
+    """Compare the device times that the candidate's processes claim with two other clocks.
 
     The host's clock: a call and a device-wide synchronize last about as long as queueing it and its device time; work
     on other streams makes that longer. The driver's clock: what a turn lasts beyond as many empty launches is its
-    calls.
+    calls. A busy host lengthens both now and then: what counts is what most processes show.
     """
-    claimed = median([sample for turn in turns for sample in turn.device_us])
-    host = median([sample for turn in turns for sample in turn.wall_us])
-    queue = median([turn.queue_us for turn in turns])
-    beyond_empty = [turn.block_wall_s / turn.calls - empty.block_wall_s / empty.calls for turn in turns]
-    driver = min(beyond_empty) * 1e6
+    claimed, at = median([c.claimed_us for c in times.clocks]), f"at {times.case.name}"
+    host = median([c.host_us for c in times.clocks])
+    driver = median([c.driver_us for c in times.clocks])
     found = []
-    if host > 1.5 * (claimed + queue) + 100:
-        found.append(f"suspect: claims {claimed:.1f} us per call, the host's clock saw {host:.0f} us, at {case.name}")
-    if driver - claimed - 3 * queue > max(300.0, driver / 2):
-        found.append(f"suspect: claims {claimed:.1f} us per call, the driver saw about {driver:.0f} us, at {case.name}")
+    if median([c.host_us - 1.5 * (c.claimed_us + c.queue_us) for c in times.clocks]) > 100:
+        found.append(f"suspect: claims {claimed:.1f} us per call, the host's clock saw {host:.0f} us, {at}")
+    if median([c.driver_us - c.claimed_us - 3 * c.queue_us for c in times.clocks]) > max(300.0, driver / 2):
+        found.append(f"suspect: claims {claimed:.1f} us per call, the driver saw about {driver:.0f} us, {at}")
     return found
 
 
@@ -264,7 +285,7 @@ def speedup_of(
         for side in SIDES:
             logs[side].append([log_mean([value]) for value in each[side]])
         ratio = ratio_interval(logs["baseline"][-1], logs["candidate"][-1], resolutions[-1])
-        notes += list(dict.fromkeys(one.notes))
+        notes += [*dict.fromkeys(one.notes), *_unlike_other_clocks(one)]
         if candidate_us < SUSPECT_BELOW_FLOOR * bound:
             notes.append(
                 f"suspect: {candidate_us:.2f} us is below {SUSPECT_BELOW_FLOOR} of the floor {bound:.2f} us, "
