@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import tempfile
@@ -103,9 +104,30 @@ class CudaDevice:
         return nvcc_build(candidate, task.contract, self.facts.arch, toolkit=self.toolkit)
 
     def open(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
-        """Start a process with this library loaded."""
+        """Start a process with this library loaded. It holds the GPU until it is closed: no check disturbs a timing."""
+        held = gpu_lock(self.facts.uuid, f"checking {task.name}-{precision}")
+        held.__enter__()
+        try:
+            return self._start(build, task, precision, held)
+        except BaseException:
+            held.__exit__(None, None, None)
+            raise
+
+    def _start(
+        self,
+        build: Build,
+        task: Task,
+        precision: Precision,
+        held: contextlib.AbstractContextManager[None] | None = None,
+    ) -> RunnerProcess:
         return RunnerProcess(
-            self.host_program, Path(build.library), task, precision, limits=_LIMITS, environment=self.environment
+            self.host_program,
+            Path(build.library),
+            task,
+            precision,
+            limits=_LIMITS,
+            environment=self.environment,
+            held=held,
         )
 
     def timed_cases(self, task: Task) -> tuple[Case, ...]:
@@ -143,7 +165,7 @@ class CudaDevice:
 
         with gpu_lock(self.facts.uuid, f"timing {task.name}-{precision}"):
             speedup = compare_on_gpu(
-                lambda side: self.open(builds[side], task, precision), task, precision, cases, self.gpu, arrays_of,
+                lambda side: self._start(builds[side], task, precision), task, precision, cases, self.gpu, arrays_of,
                 sm_clock_mhz,
             )  # fmt: skip
         notes = list(speedup.notes)
@@ -178,7 +200,7 @@ class CudaDevice:
         """
         seed = secrets.randbits(63)
         arrays = case_arrays(task, precision, case, seed)
-        with tempfile.TemporaryDirectory() as folder:
+        with gpu_lock(self.facts.uuid, f"sanitizing {task.name}-{precision}"), tempfile.TemporaryDirectory() as folder:
             return sanitize_with_compute_sanitizer(
                 self.host_program, build, task, precision, case, arrays, seed=seed, environment=self.environment,
                 folder=Path(folder),

@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,10 @@ def owner_of(path: Path) -> str:
         return "an unknown process"
 
 
+_held = threading.local()
+"""Locks of this thread, so that what it does while it holds a GPU may ask for it again."""
+
+
 @contextlib.contextmanager
 def gpu_lock(uuid: str, what: str, wait_s: float = 600.0) -> Iterator[None]:
     """Hold the GPU for a measurement. The kernel frees the lock when its holder ends, however it ends.
@@ -38,6 +43,10 @@ def gpu_lock(uuid: str, what: str, wait_s: float = 600.0) -> Iterator[None]:
         DeviceUnavailable: somebody else held it for `wait_s`; the message names the owner.
     """
     path = lock_path(uuid)
+    mine: set[Path] = _held.__dict__.setdefault("paths", set())
+    if path in mine:
+        yield
+        return
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     with contextlib.suppress(OSError):
         os.fchmod(fd, 0o666)
@@ -58,6 +67,8 @@ def gpu_lock(uuid: str, what: str, wait_s: float = 600.0) -> Iterator[None]:
         record = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time(), "what": what}
         os.ftruncate(fd, 0)
         os.pwrite(fd, json.dumps(record).encode(), 0)
+        mine.add(path)
         yield
     finally:
+        mine.discard(path)
         os.close(fd)

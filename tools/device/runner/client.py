@@ -108,7 +108,9 @@ class RunnerProcess:
         guard_bytes: int = 4096,
         wrapper: Sequence[str] = (),
         builds: Path | None = None,
+        held: contextlib.AbstractContextManager[None] | None = None,
     ) -> None:
+        self._held = held
         self.task, self.precision, self.limits = task, precision, limits or Limits()
         self.reply: dict[str, Any] = {}
         """The host program's last answer in full, e.g. `beyond_stream_us`: time after the stream was done."""
@@ -557,6 +559,9 @@ class RunnerProcess:
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._dead is None:
             self._dead = CallResult("crash", "the process was closed")
+        if self._held is not None:
+            held, self._held = self._held, None
+            held.__exit__(None, None, None)
 
     def __enter__(self) -> Self:
         return self
