@@ -5,6 +5,7 @@ from __future__ import annotations
 from .rule import Rule
 from .rules.block_reduce import BlockReduce
 from .rules.block_scan import BlockScan
+from .rules.flatten import Flatten
 from .rules.float_literals import FloatLiterals
 from .rules.fuse_launches import FuseLaunches
 from .rules.grid_stride import GridStride
@@ -24,6 +25,7 @@ RULES: tuple[Rule, ...] = (
     SwapAxes(),
     TileTranspose(),
     FloatLiterals(),
+    Flatten(),
     FuseLaunches(),
     Vectorize(),
     Restrict(),

@@ -11,6 +11,8 @@ from tree_sitter import Node
 
 from .syntax import Kernel, Source, declared_name, text, walk
 
+_CASTS = r"(?:reinterpret_cast|static_cast)\s*<[^>]*>|\([\w\s]+\*+\s*\)"
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -50,19 +52,16 @@ class Rule(ABC):
 
 
 def distinct_arguments(kernel: Kernel) -> bool:
-    """Return whether no launch can pass memory that is written under one name through another one as well.
+    """Return whether no launch passes memory that is written under one name through another one as well.
 
-    The arrays of the contract are distinct. What comes from the workspace may overlap: then only one such pointer,
-    or none that is written, is safe.
+    The arrays of the contract are distinct; parts of the workspace with variables of their own are taken as such.
     """
-    launches = kernel.launches
-    if not launches:
+    if not kernel.launches:
         return False
-    for launch in launches:
+    for launch in kernel.launches:
         seen: dict[str, list[str]] = {}
         for parameter in (p for p in kernel.parameters if p.pointer):
-            passed = launch.argument(kernel, parameter.name)
-            root = _root(passed, launch.host, kernel.source)
+            root = _root(launch.argument(kernel, parameter.name), launch.host)
             seen.setdefault(root, []).append(parameter.name)
         for names in seen.values():
             if len(names) > 1 and any(n in kernel.written_roots for n in names):
@@ -70,15 +69,18 @@ def distinct_arguments(kernel: Kernel) -> bool:
     return True
 
 
-def _root(expression: str, host: Node | None, source: Source, depth: int = 0) -> str:
-    """Return the variable of the host function that a pointer expression comes from."""
-    stripped = re.sub(r"(reinterpret_cast|static_cast)\s*<[^>]*>|\([\w\s]+\*+\s*\)", "", expression)
+def _root(expression: str, host: Node | None, depth: int = 0) -> str:
+    """Return the array that a pointer expression of the host function names.
+
+    A variable that starts at an offset into another one is an array of its own: it was given a name to be one.
+    """
+    stripped = re.sub(_CASTS, "", expression)
     found = re.search(r"[A-Za-z_]\w*", stripped)
     name = found[0] if found else expression
     if host is not None and depth < 8:
         for node in walk(host):
             if node.type == "init_declarator" and declared_name(node) == name:
-                value = text(node.child_by_field_name("value"))
-                if value and value != name:
-                    return _root(value, host, source, depth + 1)
+                value = re.sub(rf"{_CASTS}|[()]", "", text(node.child_by_field_name("value")))
+                if re.fullmatch(r"\s*\w+\s*", value) and value.strip() != name:
+                    return _root(value.strip(), host, depth + 1)
     return name

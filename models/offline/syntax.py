@@ -256,6 +256,12 @@ class Kernel:
         )
 
     @cached_property
+    def meets(self) -> bool:
+        """Threads meet or trade values: shared memory, barriers, warp operations (atomics do not count)."""
+        code = code_only(text(self.node))
+        return bool(re.search(r"__shared__|__sync|__shfl|__ballot|__any|__all|cooperative_groups|\bcg::", code))
+
+    @cached_property
     def launches(self) -> tuple[Launch, ...]:
         """Where it is launched."""
         return tuple(launch for launch in self.source.launches if launch.kernel == self.name)

@@ -101,11 +101,15 @@ def _run(source: Source, spelled: Source, start: int) -> list[tuple[Launch, bool
             break
         if not _follow(run[-1][0], launch):
             break
+        # Threads that leave a part early would meet the others of their block at the wrong barrier.
+        before = spelled.kernel(run[-1][0].kernel)
+        if before is None or (_barriers(before) and any(n.type == "return_statement" for n in walk(before.body))):
+            break
         needs = []
-        for before, _ in run:
-            earlier = spelled.kernel(before.kernel)
+        for other, _ in run:
+            earlier = spelled.kernel(other.kernel)
             assert earlier is not None
-            needs.append(_dependence(earlier, before, seen, launch))
+            needs.append(_dependence(earlier, other, seen, launch))
         if any(n is None for n in needs):
             break
         run.append((launch, any(bool(n) for n in needs)))
@@ -176,8 +180,16 @@ def _dependence(one: Kernel, first: Launch, two: Kernel, second: Launch) -> bool
         for found in places
         for a in found.get(root, [])
     )
-    if same and own and counted and not one.cooperates and not two.cooperates:
-        return False
+    if not (same and own and counted) or one.meets or two.meets:
+        return None
+    named = {a for r in shared for found in places for x in found.get(r, []) for key in x.index for a in key}
+    if all(
+        any(f"threadIdx.{axis}" in atom for atom in named)
+        for axis in "xyz"
+        for kernel in (one, two)
+        if kernel.uses(f"threadIdx.{axis}")
+    ):
+        return _barriers(one) or _barriers(two)
     return None
 
 

@@ -29,6 +29,7 @@ from ..syntax import (
     text,
     walk,
     within,
+    without,
 )
 
 ROW_THREADS = """\
@@ -78,6 +79,25 @@ static __device__ __forceinline__ float {{name}}(float value) {{{{
     return value;
 }}}}
 """
+
+COLUMN = """\
+// {title} over the threads along y, for all of them.
+static __device__ __forceinline__ float {{name}}(float value) {{{{
+    __shared__ float of_thread[32][33];
+    __syncthreads();
+    of_thread[threadIdx.y][threadIdx.x] = value;
+    __syncthreads();
+    value = of_thread[0][threadIdx.x];
+    for (int y = 1; y < blockDim.y; ++y) value = {joined};
+    return value;
+}}}}
+"""
+
+COLUMN_HELPERS = {
+    "sum": ("column_sum", COLUMN.format(title="Sum", joined="value + of_thread[y][threadIdx.x]")),
+    "max": ("column_max", COLUMN.format(title="Maximum", joined="fmaxf(value, of_thread[y][threadIdx.x])")),
+    "min": ("column_min", COLUMN.format(title="Minimum", joined="fminf(value, of_thread[y][threadIdx.x])")),
+}
 
 HELPERS = {
     "sum": ("row_sum", ROW_SUM),
@@ -141,24 +161,25 @@ class RowCooperative(Rule):
         if not shared or any(s is None for s in shared):
             return None
         loops = [s for s in shared if s is not None]
-        if not self._coalesces(kernel, loop, loops) or not self._own_places(kernel, loop, loops):
+        columns = loop.form == "guard" and self._columns(kernel, loop, loops)
+        if not columns and not (self._coalesces(kernel, loops) and self._own_places(kernel, loop, loops)):
             return None
         lengths = [on_host(kernel, la, text(s.bound)) for la in kernel.launches for s in loops]
-        wide = all(length is not None for length in lengths) and setting.narrow == 0
-        body = self._body(source, kernel, loop, loops)
+        wide = all(length is not None for length in lengths) and setting.narrow == 0 and not columns
+        body = self._body(source, kernel, loop, loops, columns)
         if body is None:
             return None
         code, used = body
-        kind = "long long"
-        first, step = (
-            ("blockIdx.x", "gridDim.x")
-            if wide
-            else ("blockIdx.x * (long long)blockDim.y + threadIdx.y", "(long long)gridDim.x * blockDim.y")
-        )
-        whole = (
-            f"for ({kind} {loop.variable} = {first}; {loop.variable} < {text(loop.bound)}; {loop.variable} += {step}) {{\n"
-            f"{indented(code, 4)}\n}}"
-        )
+        name, bound = loop.variable, text(loop.bound)
+        if columns:
+            whole = f"const long long {name} = blockIdx.x * 32LL + threadIdx.x;\nif ({name} >= {bound}) return;\n{code}"
+        else:
+            first, step = "blockIdx.x", "gridDim.x"
+            if not wide:
+                first = "blockIdx.x * (long long)blockDim.y + threadIdx.y"
+                step = "(long long)gridDim.x * blockDim.y"
+            head = f"for (long long {name} = {first}; {name} < {bound}; {name} += {step}) {{"
+            whole = f"{head}\n{indented(code, 4)}\n}}"
         start, end = loop.node.start_byte, loop.node.end_byte
         if loop.form == "guard":
             assert loop.declaration is not None
@@ -179,6 +200,8 @@ class RowCooperative(Rule):
             if wide:
                 length = on_host(kernel, launch, text(loops[0].bound))
                 edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 1)", block=f"{row_threads}({length})")
+            elif columns:
+                edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 32)", block="dim3(32, 16)")
             else:
                 edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 8)", block="dim3(32, 8)")
         for node in kernel.node.children:
@@ -188,7 +211,7 @@ class RowCooperative(Rule):
         if wide:
             result = with_helper(result, row_threads, ROW_THREADS)
         for operation in sorted(used):
-            name, helper = HELPERS[operation]
+            name, helper = (COLUMN_HELPERS if columns else HELPERS)[operation]
             result = with_helper(result, helper_name(source, name, helper), helper)
         return result
 
@@ -220,7 +243,7 @@ class RowCooperative(Rule):
             return None
         return Shared(node, name, start, bound, accumulators)
 
-    def _coalesces(self, kernel: Kernel, loop: ParallelLoop, loops: list[Shared]) -> bool:
+    def _coalesces(self, kernel: Kernel, loops: list[Shared]) -> bool:
         """Return whether neighbouring elements of a row are neighbours in memory, and rows are not."""
         along = 0
         for item in loops:
@@ -231,6 +254,30 @@ class RowCooperative(Rule):
                 elif (factor and access.written) or factor:
                     return False
         return along > 0
+
+    def _columns(self, kernel: Kernel, loop: ParallelLoop, loops: list[Shared]) -> bool:
+        """Return whether the items are columns: neighbours in memory, each one's elements a row's length apart."""
+        width = kernel.poly(loop.bound)
+        down = 0
+        places: dict[str, set[str]] = {}
+        for root, index, node, _, read in loop.accesses():
+            item = next((s for s in loops if within(node, s.node)), None)
+            factor = coefficient(index, item.variable) if item is not None else {}
+            if item is None:
+                if root in kernel.written_roots and (read or index != {(loop.variable,): 1}):
+                    return False
+                places.setdefault(root, set()).add("once")
+                continue
+            if factor:
+                if factor != width or without(index, item.variable) != {(loop.variable,): 1}:
+                    return False
+                down += 1
+            if root in kernel.written_roots:
+                if not factor or text(item.start) != "0":
+                    return False
+                places.setdefault(root, set()).add("element")
+        known = kernel.written_roots <= set(places)
+        return down > 0 and known and all(len(places[r]) == 1 for r in kernel.written_roots)
 
     def _own_places(self, kernel: Kernel, loop: ParallelLoop, loops: list[Shared]) -> bool:
         """Return whether what is written in a shared loop is read again only by the thread that wrote it."""
@@ -254,12 +301,14 @@ class RowCooperative(Rule):
         return kernel.written_roots <= set(places) and all(len(p) == 1 for p in places.values())
 
     def _body(
-        self, source: Source, kernel: Kernel, loop: ParallelLoop, loops: list[Shared]
+        self, source: Source, kernel: Kernel, loop: ParallelLoop, loops: list[Shared], columns: bool
     ) -> tuple[str, set[str]] | None:
+        lane, lanes = ("threadIdx.y", "blockDim.y") if columns else ("threadIdx.x", "blockDim.x")
+        helpers = COLUMN_HELPERS if columns else HELPERS
         lines: list[str] = []
         used: set[str] = set()
         by_place = {id_of(s.node): s for s in loops}
-        first_lane = "if (threadIdx.x == 0) "
+        first_lane = f"if ({lane} == 0) "
         position = 0
         listed = list(loop.body)
         for position, node in enumerate(listed):
@@ -267,7 +316,7 @@ class RowCooperative(Rule):
             if item is not None:
                 start = text(item.start)
                 skipped = _starts_at_first(kernel, item, listed[:position])
-                begin = "threadIdx.x" if start == "0" or skipped else f"{start} + threadIdx.x"
+                begin = lane if start == "0" or skipped else f"{start} + {lane}"
                 update = node.child_by_field_name("update")
                 initializer = node.child_by_field_name("initializer")
                 body = node.child_by_field_name("body")
@@ -276,12 +325,12 @@ class RowCooperative(Rule):
                 assert body is not None
                 for name, operation in item.accumulators.items():
                     if operation == "sum" and not _zero_just_before(name, listed[:position]):
-                        lines.append(f"if (threadIdx.x != 0) {name} = 0.0f;")
+                        lines.append(f"if ({lane} != 0) {name} = 0.0f;")
                 kind = "long long" if text(initializer).startswith("long long") else "int"
-                head = f"for ({kind} {item.variable} = {begin}; {item.variable} < {text(item.bound)}; {item.variable} += blockDim.x) "
+                head = f"for ({kind} {item.variable} = {begin}; {item.variable} < {text(item.bound)}; {item.variable} += {lanes}) "
                 lines.append(head + dedented(text(body)))
                 for name, operation in item.accumulators.items():
-                    helper = helper_name(source, *HELPERS[operation])
+                    helper = helper_name(source, *helpers[operation])
                     lines.append(f"{name} = {helper}({name});")
                     used.add(operation)
             elif node.type == "declaration":

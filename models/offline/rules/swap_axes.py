@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from tree_sitter import Node
+
 from ..loops import for_parts
 from ..macros import expanded
 from ..rule import Rule, Setting
-from ..syntax import Kernel, Launch, Source, code_only, coefficient, dim3_parts, edited, text, walk
+from ..syntax import Kernel, Launch, Source, code_only, coefficient, dim3_parts, edited, shows, text, walk
 
 
 class SwapAxes(Rule):
@@ -37,7 +39,7 @@ class SwapAxes(Rule):
     @staticmethod
     def _wrong(kernel: Kernel) -> bool:
         """Return whether threadIdx.x moves far and threadIdx.y, or .z, moves by one element."""
-        if not kernel.launches or kernel.cooperates:
+        if not kernel.launches or kernel.meets:
             return False
         scattered = neighbours = 0
         starts = _loop_starts(kernel)
@@ -54,10 +56,16 @@ class SwapAxes(Rule):
             slow, fast = coefficient(index, "threadIdx.x"), _fast_axis(kernel)
             if fast is None:
                 return False
-            if slow and slow != {(): 1} and coefficient(index, f"threadIdx.{fast}") == {(): 1}:
-                scattered += 1
+            weight = 8 ** _depth(access.node)
+            far = ["threadIdx.x", *(name for name, start in starts.items() if shows(start, "threadIdx.x"))]
+            if (
+                any(shows(index, name) for name in far)
+                and slow != {(): 1}
+                and coefficient(index, f"threadIdx.{fast}") == {(): 1}
+            ):
+                scattered += weight
             elif slow == {(): 1}:
-                neighbours += 1
+                neighbours += weight
         return scattered > neighbours
 
     @staticmethod
@@ -99,6 +107,16 @@ class SwapAxes(Rule):
         for launch in kernel.launches:
             edits += _wider(source, launch, fast)
         return edits
+
+
+def _depth(node: Node | None) -> int:
+    """Return how many loops an access is in."""
+    depth = 0
+    while node is not None and node.parent is not None:
+        body = node.parent.child_by_field_name("body") if node.parent.type == "for_statement" else None
+        depth += body is not None and body.id == node.id
+        node = node.parent
+    return depth
 
 
 def _loop_starts(kernel: Kernel) -> dict[str, dict[tuple[str, ...], int]]:

@@ -134,6 +134,7 @@ class Vectorize(Rule):
         self, source: Source, kernel: Kernel, loop: ParallelLoop, streams: list[Stream], count: int, vector: str
     ) -> str:
         name, bound = loop.variable, text(loop.bound)
+        total = f"({bound})" if re.search(r"[-+?|&]", bound) else bound
         done, whole, group, item = (source.unique(n) for n in ("done", "whole", "group", "item"))
         taken: dict[tuple[int, int], str] = {}
         pointers: list[tuple[str, str]] = []
@@ -167,7 +168,7 @@ class Vectorize(Rule):
         lines = [
             f"long long {done} = 0;",
             f"if (({aligned}) % 16 == 0) {{",
-            f"    const long long {whole} = {bound} / {count};",
+            f"    const long long {whole} = {total} / {count};",
             f"    for (long long {group} = {start}; {group} < {whole}; {group} += {step}) {{",
             *(f"        {line}" for line in loads),
             "        #pragma unroll",

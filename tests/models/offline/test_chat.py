@@ -83,13 +83,9 @@ def test_the_debugger_narrows_then_withdraws() -> None:
     spread = parse_source(ask(brief("coder", "blend", plan=Plan(strategy="grid_stride_full_grid"))), "blend")
     wide = parse_source(ask(brief("coder", "blend", plan=plan, source=spread)), "blend")
     assert "Vector<float, 4>" in wide
-    repair = parse_repair(
-        ask(question.model_copy(update={"source": spread, "candidate": wide})), "blend"
-    )
+    repair = parse_repair(ask(question.model_copy(update={"source": spread, "candidate": wide})), "blend")
     assert "Vector<float, 2>" in repair.source
-    last = parse_repair(
-        ask(question.model_copy(update={"source": spread, "candidate": repair.source})), "blend"
-    )
+    last = parse_repair(ask(question.model_copy(update={"source": spread, "candidate": repair.source})), "blend")
     assert last.source == spread
     assert "withdrawn" in last.diagnosis
 

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task, task_names
 from cudamaster.models.offline.catalog import RULES, rule_named
@@ -40,7 +39,7 @@ def rule(name: str) -> Rule:
 EXPECTED = {
     "blend": {"grid_stride_full_grid", "vectorize"},
     "count_above": {"block_reduce", "vectorize"},
-    "luma": {"swap_thread_axes"},
+    "luma": {"flatten_block", "vectorize"},
     "planes": {"transpose_tile"},
     "row_logsumexp": {"warp_per_item"},
     "row_unit": {"warp_per_item", "vectorize"},
@@ -240,3 +239,18 @@ def test_macros_of_kernels_are_looked_into() -> None:
     changed = rule("tile_shared").changes(Source(source), Setting())
     assert changed is not None
     assert "left_tile" in changed
+
+
+def test_kernels_that_share_columns_between_threads_are_not_fused_without_a_barrier() -> None:
+    source = load_task("batch_norm").source(Precision.FP32)
+    shared = rule("warp_per_item").changes(Source(source), Setting())
+    assert shared is not None
+    assert "column_sum" in shared
+    assert rule("fuse_launches").changes(Source(shared), Setting()) is None
+
+
+def test_a_bound_that_is_a_sum_is_divided_whole() -> None:
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n - 3) b[i] = a[i];"
+    changed = rule("vectorize").changes(kernel(body), Setting())
+    assert changed is not None
+    assert "(n - 3) / 4" in changed
