@@ -194,8 +194,10 @@ def row_lengths(pattern: str, rows: int, entries: int, rng: np.random.Generator)
     """Return how many of `entries` each row of a sparse matrix holds.
 
     `power_law`: few rows hold most, many hold none; `empty_rows`: every other row, and the last, holds none;
-    anything else: all rows the same, give or take one.
+    `random`: each entry is in any row; anything else: all rows the same, give or take one.
     """
+    if pattern == "random":
+        return rng.multinomial(entries, np.full(rows, 1.0 / rows))
     if pattern == "power_law":
         weights = rng.permutation(1.0 / np.arange(1, rows + 1))
     elif pattern == "empty_rows" and rows > 1:
@@ -213,14 +215,52 @@ def csr(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return row offsets and column indices of a sparse matrix; columns of a row unsorted, duplicates allowed.
 
-    `pattern` as in `row_lengths`, or `banded`: columns near the diagonal.
+    `pattern` as in `row_lengths`, or `banded`: columns near the diagonal, or `duplicates`: one or two columns in a row.
     """
     lengths = row_lengths(pattern, rows, entries, rng)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return offsets, _columns(pattern, np.repeat(np.arange(rows), lengths), rows, cols, rng)
+
+
+def _columns(pattern: str, row: NDArray[np.int64], rows: int, cols: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a column for each entry from its row."""
     if pattern == "banded":
-        diagonal = np.repeat(np.arange(rows) * cols // rows, lengths)
-        return offsets, np.clip(diagonal + rng.integers(-8, 9, entries), 0, cols - 1)
-    return offsets, rng.integers(0, cols, entries)
+        return np.clip(row * cols // rows + rng.integers(-8, 9, row.size), 0, cols - 1)
+    if pattern == "duplicates":
+        return (7 * row + rng.integers(0, 2, row.size)) % cols
+    return rng.integers(0, cols, row.size)
+
+
+def coo(
+    pattern: str, rows: int, cols: int, entries: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return row and column indices of a sparse matrix's entries, in any order, duplicates allowed.
+
+    `pattern` as in `csr`, or `sorted`: by row. `even`: one entry in each row first, the rest anywhere.
+    """
+    if pattern == "even":
+        first = np.arange(min(rows, entries))
+        row = np.concatenate([first, rng.integers(0, rows, entries - first.size)])
+    else:
+        row = np.repeat(np.arange(rows), row_lengths(pattern, rows, entries, rng))
+        if pattern != "sorted":
+            rng.shuffle(row)
+    return row, _columns(pattern, row, rows, cols, rng)
+
+
+def ell(pattern: str, rows: int, cols: int, longest: int, entries: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the column indices [rows, longest] of a sparse matrix, -1 after the last entry of each row.
+
+    `pattern` as in `csr`. Entries that are too many for their row go to rows with room, the first ones first.
+    """
+    lengths = row_lengths(pattern, rows, entries, rng)
+    room = np.maximum(longest - lengths, 0)
+    excess = int(np.sum(np.maximum(lengths - longest, 0)))
+    lengths = np.minimum(lengths, longest) + np.clip(excess - (np.cumsum(room) - room), 0, room)
+    filled = np.arange(longest) < lengths[:, None]
+    columns = np.full((rows, longest), -1, np.int64)
+    columns[filled] = _columns(pattern, np.nonzero(filled)[0], rows, cols, rng)
+    return columns
 
 
 def draw_stored(task: Task, case: Case, precision: Precision, seed: int) -> dict[str, NDArray[Any]]:

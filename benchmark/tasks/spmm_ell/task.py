@@ -1,0 +1,98 @@
+"""Sparse matrix times dense matrix, the sparse one in rows padded to one length (ELLPACK)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+
+from ... import inputs, sparse
+from ...cases import cases
+from ...contract import Contract, DType, Precision, array_in, array_out, size
+from ...task import Arrays, Case, Drawn, Outputs, Task
+
+CONTRACT = Contract(
+    entry="spmm_ell",
+    arguments=(
+        size("rows"),
+        size("cols"),
+        size("max_nnz", "length of a padded row"),
+        size("nnz", "entries, padding not counted"),
+        size("K", "columns of the dense matrices"),
+        array_in("values", "rows", "max_nnz", doc="0 in the padding"),
+        array_in(
+            "col_ids", "rows", "max_nnz", dtype=DType.I32, doc="-1 in the padding, which is at the end of each row"
+        ),
+        array_in("X", "cols", "K"),
+        array_out("Y", "rows", "K"),
+    ),
+)
+
+
+def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
+    rows, cols, longest, nnz, K = (case.sizes[name] for name in ("rows", "cols", "max_nnz", "nnz", "K"))
+    columns = inputs.ell(sparse.pattern_of(case, "random"), rows, cols, longest, nnz, rng)
+    X, entries = sparse.factors(case, (cols, K), rng)
+    values = np.zeros(columns.shape)
+    values[columns >= 0] = entries
+    return {"values": values, "col_ids": columns, "X": X}
+
+
+def _entries(arrays: Arrays) -> sparse.Entries:
+    return sparse.entries_of_ell(arrays["values"], arrays["col_ids"])
+
+
+def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
+    return {"Y": sparse.times_matrix(case.sizes["rows"], _entries(arrays), arrays["X"], case, precision)}
+
+
+def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
+    rows, entries = case.sizes["rows"], _entries(arrays)
+    return {"Y": sparse.sample_times_matrix(rows, entries, arrays["X"], case, precision, rng)}
+
+
+def _paper(cols: int) -> tuple[Case, ...]:
+    """One entry in a hundred, in rows of random length: padded to what the longest of 2048 has, nearly always."""
+    mean = cols / 100
+    longest = math.ceil(mean + 4 * math.sqrt(mean))
+    return cases("paper", rows=2048, cols=cols, max_nnz=longest, nnz=2048 * cols // 100, K=4096)
+
+
+TASK = Task(
+    name="spmm_ell",
+    category="sparse",
+    formula="Y[r, k] = Σ_{j: col_ids[r, j] ≥ 0} values[r, j]·X[col_ids[r, j], k]",
+    contract=CONTRACT,
+    cases=(
+        *cases("small", "integers", exact=True, rows=[1, 31], cols=[1, 77], max_nnz=[333, 350], nnz=333, K=[1, 33]),
+        *cases("small", "integers", exact=True, rows=[3, 200], cols=77, max_nnz=[1, 9], nnz=[1, 2], K=17),
+        *cases("small", "one_hot", exact=True, rows=50, cols=[33, 64], max_nnz=150, nnz=499, K=[1, 65]),
+        *cases("small", rows=[33, 65], cols=[1, 100], max_nnz=[31, 32, 33], nnz=[64, 501], K=[15, 16]),
+        *cases("small", "normal", rows=65, cols=200, max_nnz=70, nnz=1999, K=17),
+        *cases("small", "wide_range", rows=40, cols=31, max_nnz=30, nnz=640, K=31),
+        *cases("small", "power_law", rows=[129, 400], cols=300, max_nnz=[250, 450], nnz=2000, K=[7, 128]),
+        *cases("small", "empty_rows", rows=[2, 129], cols=64, max_nnz=700, nnz=700, K=36),
+        *cases("small", "banded", rows=150, cols=[100, 600], max_nnz=9, nnz=1200, K=20),
+        *cases("small", "duplicates", rows=67, cols=50, max_nnz=15, nnz=1000, K=12),
+        *(case for k in (10, 11, 12, 13, 14) for case in _paper(2**k)),
+        *cases("large", rows=2**17, cols=2**17, max_nnz=33, nnz=2**21, K=512),
+        *cases("large", "power_law", rows=2**16, cols=2**16, max_nnz=128, nnz=2**20, K=1024),
+        *cases("hidden", "integers", exact=True, rows=211, cols=500, max_nnz=701, nnz=10_007, K=[1, 97]),
+        *cases("hidden", "power_law", rows=[1009, 13], cols=1031, max_nnz=700, nnz=8191, K=[130, 321]),
+        *cases("hidden", "empty_rows", rows=4097, cols=149, max_nnz=10, nnz=3000, K=66),
+        *cases("hidden", "banded", rows=1000, cols=1000, max_nnz=11, nnz=9999, K=255),
+    ),
+    generate=generate,
+    reference=reference,
+    sample=sample,
+    legal=lambda case: case.sizes["nnz"] <= case.sizes["rows"] * case.sizes["max_nnz"],
+    complexity=lambda s: s["nnz"] * s["K"],
+    min_flops=lambda s: s["K"] * (2 * s["nnz"] - min(s["rows"], s["nnz"])),
+    min_bytes=lambda s, precision: sparse.ell_bytes(s["nnz"], s["rows"] * s["K"], precision),
+    waste="threadIdx.x runs along the rows, so that neighbouring threads are whole rows apart; padding is read too.",
+    strategies=("coalesce", "tile_shared", "tile_registers", "vectorize"),
+    notes="cols and nnz are arguments here. Rows may be empty, and max_nnz may be more than the longest row. nnz·K "
+    "is counted in 64 bits. The lower bound of bytes counts the entries without padding and leaves X out: which of its "
+    "rows are read depends on the data.",
+)

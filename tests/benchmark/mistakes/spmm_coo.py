@@ -1,0 +1,8 @@
+"""What goes wrong in sparse products."""
+
+from __future__ import annotations
+
+from ..honest.sparse import coo
+from ..sparse_mistakes import mistakes
+
+MISTAKES = mistakes(coo)

@@ -1,0 +1,8 @@
+"""What goes wrong in sparse products."""
+
+from __future__ import annotations
+
+from ..honest.sparse import ell
+from ..sparse_mistakes import mistakes
+
+MISTAKES = mistakes(ell)
