@@ -26,6 +26,7 @@ class RunKernelInput(BaseModel):
     device: str = Field(default="auto", description="auto, cuda or cpu.")
     baseline: dict[str, Any] | None = Field(default=None, description="Build to compare with; none: verify only.")
     baseline_source: str = Field(default="", description="Source of the baseline if it isn't the task's own.")
+    may_be_baseline: bool = Field(default=False, description="Judge the baseline too, instead of calling it unchanged.")
     seed: int | None = Field(default=None, description="Seed of the data; none: a fresh one.")
 
 
@@ -39,12 +40,13 @@ def run_kernel(
     device: str = "auto",
     baseline: dict[str, Any] | None = None,
     baseline_source: str = "",
+    may_be_baseline: bool = False,
     seed: int | None = None,
 ) -> dict[str, Any]:
     """Verify a build at every case and time it. Answers {"status", "verdict": Verdict, "gain": … or null}."""
     where, what, unit = get_device(device), load_task(task), Precision(precision)
     built, against = Build.model_validate(build), Build.model_validate(baseline) if baseline else None
-    original = (baseline_source or what.source(unit)) if against else ""
+    original = (baseline_source or what.source(unit)) if against and not may_be_baseline else ""
     verdict = verify(built, what, unit, where, seed=seed, source=source, baseline_source=original)
     gain = None
     if against is not None:

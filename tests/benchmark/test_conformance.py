@@ -151,14 +151,14 @@ def test_a_sample_is_the_reference_at_its_positions(task, precision):
 
 @units
 def test_honest_variants_use_at_most_half_of_the_bound(task, precision):
-    for variant, case, seed, value in honest_ratios(task, precision, range(1)):
+    for variant, case, seed, value in honest_ratios(task, precision, range(1), every=4):
         assert value <= 0.5, f"{variant} at {case.name}, seed {seed}: {value:.3g} of the bound"
 
 
 @pytest.mark.slow
 @units
 def test_honest_variants_use_at_most_half_of_the_bound_over_many_seeds(task, precision):
-    for variant, case, seed, value in honest_ratios(task, precision, range(1, 50)):
+    for variant, case, seed, value in honest_ratios(task, precision, range(50)):
         assert value <= 0.5, f"{variant} at {case.name}, seed {seed}: {value:.3g} of the bound"
 
 

@@ -84,6 +84,7 @@ def test_run_kernel_verifies_the_baseline_itself_if_there_is_nothing_to_compare_
 def test_run_kernel_does_not_run_the_baseline_against_itself(use):
     device = use(FakeDevice())
     assert ask("run_kernel", baseline=BUILD)["status"] == "unchanged"
+    assert ask("run_kernel", baseline=BUILD, may_be_baseline=True)["status"] == "pass"
     mine = SOURCE.replace("1024", "512")
     assert ask("run_kernel", baseline=BUILD, source=mine, baseline_source=mine)["status"] == "unchanged"
     assert device.opened == 0
