@@ -56,15 +56,17 @@ def check_case(
     case: Case,
     seeds: tuple[int, int],
     steps: tuple[Step, ...] = USUAL,
+    *,
+    keep: bool = False,
 ) -> CaseOutcome:
-    """Run the steps of one case until one fails. `seeds` are those of its two data sets.
+    """Run the steps of one case until one fails. `seeds` are those of its two data sets; with `keep` they stay on disk.
 
     Raises:
         Unsupported: the device can't run the case.
     """
     worst, elements = 0.0, 0
     for step in steps:
-        data = instance(task, case, precision, seeds[step.data])
+        data = instance(task, case, precision, seeds[step.data], keep=keep)
         runner.load_case(case, data.memory, new_pointers=step.new_pointers)
         result = runner.call(step.pattern, data.positions)
         status, evidence = _judge_call(result, data, task, precision, case, seeds[step.data], step)

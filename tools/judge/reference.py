@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...benchmark.contract import Precision
 from ...benchmark.inputs import draw_stored
 from ...benchmark.storage import from_storage
 from ...benchmark.task import Case, Expected, Task
+from .kept import kept_on_disk
 from .memory import must_fit
 from .seeds import derive
 
@@ -72,28 +74,31 @@ class _Recent:
 _recent = _Recent(_KEPT_BYTES)
 
 
-def instance(task: Task, case: Case, precision: Precision, seed: int) -> Instance:
-    """Return the data and the answer of a case for a seed; the last few are kept.
+def instance(task: Task, case: Case, precision: Precision, seed: int, *, keep: bool = False) -> Instance:
+    """Return the data and the answer of a case for a seed; the last few stay in memory, with `keep` on disk too.
 
     Raises:
         Unsupported: the machine has too little memory for them.
     """
     key = (task.sha256, case.model_dump_json(), precision.value, seed)
-    if (known := _recent.get(key)) is not None:
-        return known
-    sampled = task.sample is not None and _is_big(task, case)
-    must_fit(task, case, precision, sampled=sampled)
+    made = _recent.get(key)
+    if made is None:
+        sampled = task.sample is not None and _is_big(task, case)
+        must_fit(task, case, precision, sampled=sampled)
+        make = partial(_make, task, case, precision, seed, sampled)
+        made = kept_on_disk(key, make) if keep else make()
+        _recent.put(key, made)
+    return made
+
+
+def _make(task: Task, case: Case, precision: Precision, seed: int, sampled: bool) -> Instance:
     memory = draw_stored(task, case, precision, seed)
     types = {a.name: a.dtype.resolve(precision) for a in task.contract.inputs}
     arrays = {name: from_storage(array, types[name]) for name, array in memory.items()}
     with np.errstate(all="ignore"):
         if task.sample is not None and sampled:
-            expected = task.sample(arrays, case, precision, np.random.default_rng(derive(seed, "sample")))
-        else:
-            expected = task.reference(arrays, case, precision)
-    made = Instance(memory, expected)
-    _recent.put(key, made)
-    return made
+            return Instance(memory, task.sample(arrays, case, precision, np.random.default_rng(derive(seed, "sample"))))
+        return Instance(memory, task.reference(arrays, case, precision))
 
 
 def kept_memory(task: Task, case: Case, precision: Precision) -> dict[str, NDArray[Any]] | None:

@@ -55,7 +55,8 @@ def _run(
                 failures: list[Status] = []
                 for case, steps in stage:
                     seeds = _seeds(task, case, seed)
-                    outcome = check_case(runner, task, precision, case, seeds, steps)
+                    keep = seed is None and costly(task, case)
+                    outcome = check_case(runner, task, precision, case, seeds, steps, keep=keep)
                     evidence.append(outcome.evidence)
                     if outcome.status is not Status.PASS:
                         failures.append(outcome.status)
