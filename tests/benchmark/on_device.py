@@ -1,6 +1,6 @@
 """The judge's margins with real kernels on a device: honest ones inside half of the bound, mistakes outside it.
 
-`python -m cudamaster.tests.benchmark.on_device --device cuda --seeds 50 --out FILE.json` tries every kernel of
+`python -m cudamaster.tests.benchmark.on_device --device cuda --seeds 50 --out FILE.json [TASK…]` tries every kernel of
 `kernels/` at every small case, and on a GPU what its libraries compute. One process per unit, several at a time.
 `--table FILE.json` prints a result as Markdown.
 """
@@ -11,7 +11,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -139,7 +139,9 @@ def jobs(device: str, seeds: int, until: float) -> Iterator[tuple[str, Precision
             yield name, precision, outputs_altered, (name, precision, seeds)
 
 
-def measure(device_name: str, seeds: int, workers: int, out: Path, limit_s: float) -> dict[str, Any]:
+def measure(
+    device_name: str, seeds: int, workers: int, out: Path, limit_s: float, names: Sequence[str] = NAMES
+) -> dict[str, Any]:
     """Run everything; the file is rewritten after each piece of work, so that nothing is lost."""
     info, start = get_device(device_name).info(), time.monotonic()
     result: dict[str, Any] = {
@@ -147,7 +149,7 @@ def measure(device_name: str, seeds: int, workers: int, out: Path, limit_s: floa
         "units": {}, "errors": {},
     }  # fmt: skip
     with ProcessPoolExecutor(workers) as pool:
-        todo = jobs(device_name, seeds, time.time() + limit_s)
+        todo = [j for j in jobs(device_name, seeds, time.time() + limit_s) if j[0] in names]
         futures = {pool.submit(work, *arguments): (n, p, work) for n, p, work, arguments in todo}
         for future in as_completed(futures):
             name, precision, work = futures[future]
@@ -207,13 +209,14 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit-s", type=float, default=3600.0, help="begin no more seeds after so many seconds")
     parser.add_argument("--out", type=Path, default=Path("margins.json"))
+    parser.add_argument("tasks", nargs="*", default=NAMES)
     parser.add_argument("--table", type=Path)
     options = parser.parse_args()
     np.seterr(all="ignore")
     if options.table:
         print(table(json.loads(options.table.read_text())))
         return
-    result = measure(options.device, options.seeds, options.workers, options.out, options.limit_s)
+    result = measure(options.device, options.seeds, options.workers, options.out, options.limit_s, options.tasks)
     print(table(result))
     print(result["errors"] or "no errors")
 
