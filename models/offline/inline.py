@@ -23,9 +23,11 @@ def _once(source: str) -> str:
     parsed = Source(source)
     helpers: dict[str, tuple[list[str], str, Node | None]] = {}
     for name, node in parsed.functions.items():
-        if any(c.type == "__device__" for c in node.children) and "*" in text(node.child_by_field_name("declarator")):
-            if (found := _one_return(node)) is not None:
-                helpers[name] = (*found, None)
+        reads = any(c.type == "__device__" for c in node.children) and "*" in text(
+            node.child_by_field_name("declarator")
+        )
+        if reads and (found := _one_return(node)) is not None:
+            helpers[name] = (*found, None)
     for kernel in parsed.kernels:
         local = dict(helpers)
         for node in walk(kernel.body):
@@ -71,8 +73,9 @@ def _without_unused(source: str, name: str) -> str:
     """Drop a lambda that is called no more."""
     for kernel in Source(source).kernels:
         for node in walk(kernel.body):
-            if node.type == "declaration" and any(n.type == "lambda_expression" for n in walk(node)):
-                if any(declared_name(c) == name for c in node.children_by_field_name("declarator")):
-                    if len(re.findall(rf"\b{re.escape(name)}\b", text(kernel.node))) == 1:
-                        return edited(source, [(node.start_byte, node.end_byte, "")])
+            if node.type != "declaration" or not any(n.type == "lambda_expression" for n in walk(node)):
+                continue
+            named = any(declared_name(c) == name for c in node.children_by_field_name("declarator"))
+            if named and len(re.findall(rf"\b{re.escape(name)}\b", text(kernel.node))) == 1:
+                return edited(source, [(node.start_byte, node.end_byte, "")])
     return source

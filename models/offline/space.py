@@ -1,4 +1,4 @@
-"""The index space of a kernel: which variable runs over which thread axis, up to where, and what is done at each point."""
+"""The index space of a kernel: which variable runs over which thread axis, how far, and what is done at each point."""
 
 from __future__ import annotations
 

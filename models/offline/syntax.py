@@ -429,6 +429,11 @@ class Source:
         return filled[0], filled[1], filled[2]
 
 
+def reread(source: Source, code: str) -> Source:
+    """Return a source of this text: the same one, with all that it knows, if the text is the same."""
+    return source if code == source.text else Source(code)
+
+
 # --- small readers ---------------------------------------------------------------------------------------------------
 
 

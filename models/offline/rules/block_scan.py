@@ -20,6 +20,7 @@ from ..syntax import (
     assigned_names,
     declared_name,
     edited,
+    reread,
     squeezed,
     statements,
     substitute,
@@ -89,7 +90,7 @@ class BlockScan(Rule):
 
     def apply(self, source: Source, setting: Setting) -> str:
         """Rewrite the first kernel that is such a scan, then look again."""
-        spelled = Source(inlined(expanded(source.text)))
+        spelled = reread(source, inlined(expanded(source.text)))
         for kernel in spelled.kernels:
             changed = self._kernel(spelled, kernel)
             if changed is not None:
@@ -202,7 +203,8 @@ __global__ void {tile_scan}({listed}, const float* @totals) {{
             f"float* @tile_totals = static_cast<float*>({buffer});\n"
             f"const long long @rows = {host_rows};\n"
             f"const long long @tiles = ((long long)({host_length}) + {TILE - 1}) / {TILE};\n"
-            f"const dim3 @scan_grid(@tiles < 1 ? 1 : (unsigned)@tiles, @rows < 1 ? 1 : @rows < 65535 ? (unsigned)@rows : 65535);\n"
+            f"const unsigned @high = @rows < 1 ? 1 : @rows < 65535 ? (unsigned)@rows : 65535;\n"
+            f"const dim3 @scan_grid(@tiles < 1 ? 1 : (unsigned)@tiles, @high);\n"
             f"{tile_total}<<<@scan_grid, {THREADS}, 0, {stream}>>>({given}, @tile_totals);\n"
             f"{tile_scan}<<<@scan_grid, {THREADS}, 0, {stream}>>>({given}, @tile_totals);"
         )

@@ -11,7 +11,7 @@ from ..emit import BLOCKS_FOR, configuration_edits, dedented, helper_name, inden
 from ..macros import expanded
 from ..rule import Rule, Setting
 from ..space import index_space
-from ..syntax import Kernel, Source, edited, subscript_index, text, walk
+from ..syntax import Kernel, Source, edited, reread, subscript_index, text, walk
 
 
 class Flatten(Rule):
@@ -29,7 +29,7 @@ class Flatten(Rule):
 
     def apply(self, source: Source, setting: Setting) -> str:
         """Rewrite every kernel that qualifies."""
-        spelled = Source(expanded(source.text))
+        spelled = reread(source, expanded(source.text))
         for kernel in spelled.kernels:
             changed = self._kernel(spelled, kernel)
             if changed is not None:
@@ -63,8 +63,7 @@ class Flatten(Rule):
         if written not in forms and written.strip("()") not in forms:
             return None
         inside = {n.id for s in subscripts for n in walk(s)}
-        declared = [s for s in space.body if local is not None and s.type == "declaration" and any(
-            n.type == "init_declarator" and text(n.child_by_field_name("value")) == text(local) for n in walk(s))]  # fmt: skip
+        declared = [s for s in space.body if local is not None and _declares(s, text(local))]
         inside |= {n.id for s in declared for n in walk(s)}
         if any(n.type == "identifier" and text(n) in names and n.id not in inside for n in nodes):
             return None
@@ -94,6 +93,13 @@ class Flatten(Rule):
                 return None
             changes += configuration_edits(launch, grid=f"{blocks_for}({elements}, 256)", block="256")
         return with_helper(edited(source.text, changes), blocks_for, BLOCKS_FOR)
+
+
+def _declares(statement: Node, value: str) -> bool:
+    """Return whether a statement declares a variable of this value."""
+    return statement.type == "declaration" and any(
+        n.type == "init_declarator" and text(n.child_by_field_name("value")) == value for n in walk(statement)
+    )
 
 
 def _row_and_column(kernel: Kernel, one: str, two: str, subscript: Node) -> tuple[str, str] | None:

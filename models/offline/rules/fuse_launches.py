@@ -11,7 +11,7 @@ from ..emit import indented
 from ..inline import inlined
 from ..macros import expanded
 from ..rule import Rule, Setting
-from ..syntax import Access, Kernel, Launch, Source, code_only, edited, real, squeezed, statements, text, walk
+from ..syntax import Access, Kernel, Launch, Source, code_only, edited, real, reread, squeezed, statements, text, walk
 
 
 class FuseLaunches(Rule):
@@ -29,7 +29,7 @@ class FuseLaunches(Rule):
 
     def apply(self, source: Source, setting: Setting) -> str:
         """Fuse the first run of launches that qualifies, then look again."""
-        spelled = Source(inlined(expanded(source.text)))
+        spelled = reread(source, inlined(expanded(source.text)))
         for start in range(len(source.launches)):
             run = _run(source, spelled, start)
             if len(run) > 1 and (changed := self._fused(source, run)) is not None:
@@ -144,9 +144,8 @@ def _checks_error(node: Node) -> bool:
     if node.type == "if_statement":
         inner = statements(node.child_by_field_name("consequence"))
         return [n.type for n in inner] == ["return_statement"] and "cudaSuccess" in code
-    return bool(re.fullmatch(r"(?:(?:const)?cudaError_t)?\w+=cuda(?:GetLast|PeekAtLast)Error\(\);", code)) and not (
-        node.type == "declaration"
-    )
+    # A declaration must stay: what follows may use its variable.
+    return node.type == "expression_statement" and bool(re.fullmatch(r"\w+=cuda(GetLast|PeekAtLast)Error\(\);", code))
 
 
 def _dependence(one: Kernel, first: Launch, two: Kernel, second: Launch) -> bool | None:

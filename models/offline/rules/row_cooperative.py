@@ -22,6 +22,7 @@ from ..syntax import (
     declared_name,
     edited,
     id_of,
+    reread,
     shows,
     squeezed,
     statements,
@@ -136,7 +137,7 @@ class RowCooperative(Rule):
 
     def apply(self, source: Source, setting: Setting) -> str:
         """Rewrite every kernel that qualifies."""
-        spelled = Source(_unvolatile(inlined(expanded(source.text))))
+        spelled = reread(source, _unvolatile(inlined(expanded(source.text))))
         for kernel in spelled.kernels:
             changed = self._kernel(spelled, kernel, setting)
             if changed is not None:
@@ -326,8 +327,9 @@ class RowCooperative(Rule):
                 for name, operation in item.accumulators.items():
                     if operation == "sum" and not _zero_just_before(name, listed[:position]):
                         lines.append(f"if ({lane} != 0) {name} = 0.0f;")
-                kind = "long long" if text(initializer).startswith("long long") else "int"
-                head = f"for ({kind} {item.variable} = {begin}; {item.variable} < {text(item.bound)}; {item.variable} += {lanes}) "
+                turn = item.variable
+                kind = "int" if text(initializer).startswith("int ") else "long long"
+                head = f"for ({kind} {turn} = {begin}; {turn} < {text(item.bound)}; {turn} += {lanes}) "
                 lines.append(head + dedented(text(body)))
                 for name, operation in item.accumulators.items():
                     helper = helper_name(source, *helpers[operation])
@@ -365,11 +367,11 @@ def combines(body: Node, name: str) -> str | None:
                 counted += 1
                 continue
             called = re.match(r"(?:std::)?(fmaxf|fmax|max|fminf|fmin|min)\(", squeezed(right))
-            if sign == "=" and called and len(inside) == 1 and inside[0].parent is not None:
-                if inside[0].parent.type == "argument_list":
-                    operations.add("max" if "max" in called[1] else "min")
-                    counted += 2
-                    continue
+            argument = inside[0].parent if len(inside) == 1 else None
+            if sign == "=" and called and argument is not None and argument.type == "argument_list":
+                operations.add("max" if "max" in called[1] else "min")
+                counted += 2
+                continue
             guard = node.parent.parent if node.parent is not None else None
             if sign == "=" and not inside and guard is not None:
                 while guard is not None and guard.type == "compound_statement":

@@ -10,7 +10,7 @@ from tree_sitter import Node
 from ..loops import for_parts
 from ..macros import expanded
 from ..rule import Rule, Setting
-from ..syntax import Kernel, Launch, Source, code_only, coefficient, dim3_parts, edited, shows, text, walk
+from ..syntax import Kernel, Launch, Source, code_only, coefficient, dim3_parts, edited, reread, shows, text, walk
 
 
 class SwapAxes(Rule):
@@ -29,7 +29,7 @@ class SwapAxes(Rule):
     def apply(self, source: Source, setting: Setting) -> str:
         """Renumber the threads of every kernel whose axes are the wrong way round."""
         edits: list[tuple[int, int, str]] = []
-        spelled = Source(expanded(source.text))
+        spelled = reread(source, expanded(source.text))
         wrong = {k.name for k in spelled.kernels if self._wrong(k)}
         for kernel in source.kernels:
             if kernel.name in wrong:
@@ -90,7 +90,8 @@ class SwapAxes(Rule):
                 ]
                 head = (
                     f"\n    // Neighbouring threads along the fast axis.\n"
-                    f"    const unsigned {linear} = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;\n"
+                    f"    const unsigned {linear} = "
+                    f"(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;\n"
                     f"    const unsigned {fast_name} = {linear} % blockDim.z;\n"
                     f"    const unsigned {middle_name} = {linear} / blockDim.z % blockDim.y;\n"
                     f"    const unsigned {slow_name} = {linear} / blockDim.z / blockDim.y;"
@@ -149,9 +150,7 @@ def _wider(source: Source, launch: Launch, fast: str) -> list[tuple[int, int, st
     grid = dim3_parts(launch.configuration[0], launch.host)
     if grid is None or len(grid) != 2 or not re.fullmatch(r"\w+", name):
         return []
-    if all(f"{name}.{axis}" in text(part) for axis, part in zip("xy", grid, strict=True)):
-        if all(text(la.configuration[1]) == name or la.host is not launch.host for la in source.launches):
-            return sorted(
-                {(parts[0].start_byte, parts[0].end_byte, "8"), (parts[1].start_byte, parts[1].end_byte, "32")}
-            )
-    return []
+    follows = all(f"{name}.{axis}" in text(part) for axis, part in zip("xy", grid, strict=True))
+    if not follows or any(text(la.configuration[1]) != name for la in source.launches):
+        return []
+    return [(parts[0].start_byte, parts[0].end_byte, "8"), (parts[1].start_byte, parts[1].end_byte, "32")]

@@ -13,7 +13,20 @@ from ..loops import for_parts
 from ..macros import expanded
 from ..rule import Rule, Setting, distinct_arguments
 from ..space import Axis, Space, index_space
-from ..syntax import BF16, Kernel, Source, coefficient, declared_name, edited, real, statements, substitute, text, walk
+from ..syntax import (
+    BF16,
+    Kernel,
+    Source,
+    coefficient,
+    declared_name,
+    edited,
+    real,
+    reread,
+    statements,
+    substitute,
+    text,
+    walk,
+)
 
 TILES = """\
 // Tiles of `size` that cover `length`; at least one, at most `most` (the kernel strides over the rest).
@@ -51,14 +64,14 @@ class TileProduct(Rule):
     metric: ClassVar[str] = "sm_throughput_pct"
     why: ClassVar[str] = (
         "each result reads a whole row and a whole column from memory: tiles in shared memory let a block read each "
-        "element once per tile, and several results per thread keep them in registers (bf16 products go to the tensor cores)"
+        "element once per tile, and several results per thread keep them in registers (in bf16: on the tensor cores)"
     )
     effect: ClassVar[str] = "global loads fall by the tile's width, the arithmetic units become the limit"
     steps: ClassVar[int] = 3
 
     def apply(self, source: Source, setting: Setting) -> str:
         """Rewrite every kernel that is such a product."""
-        spelled = Source(expanded(source.text))
+        spelled = reread(source, expanded(source.text))
         for kernel in spelled.kernels:
             product = find_product(kernel)
             if product is None:
@@ -126,8 +139,8 @@ class TileProduct(Rule):
             self._point(
                 kernel,
                 p,
-                "@first_row + @i / 4 * 4 * @across + @thread_row + @i % 4",
-                "@first_col + @j / 4 * 4 * @across + @thread_col + @j % 4",
+                "@first_row + @in_row(@i)",
+                "@first_col + @in_col(@j)",
                 "@sums[@i][@j]",
             ),
             16,
@@ -137,9 +150,11 @@ constexpr int @per_thread = @side == 128 ? 8 : 4, @across = @side / @per_thread,
 __shared__ alignas(16) float @left_tile[@depth][@side + 4];
 __shared__ alignas(16) float @right_tile[@depth][@side + 4];
 const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @across * 4;
+const auto @in_row = [=](int i) {{ return i / 4 * 4 * @across + @thread_row + i % 4; }};
+const auto @in_col = [=](int j) {{ return j / 4 * 4 * @across + @thread_col + j % 4; }};
 {preamble}
-const long long @first_col = (long long)blockIdx.x * @side;
-for (long long @first_row = (long long)blockIdx.y * @side; @first_row < {rows}; @first_row += (long long)gridDim.y * @side) {{
+const long long @step_rows = @side, @first_col = blockIdx.x * @step_rows;
+for (long long @first_row = blockIdx.y * @step_rows; @first_row < {rows}; @first_row += gridDim.y * @step_rows) {{
     float @sums[@per_thread][@per_thread] = {{}};
     for (long long @first_k = 0; @first_k < {end}; @first_k += @depth) {{
 {indented(kept["left"], 8)}
@@ -149,9 +164,9 @@ for (long long @first_row = (long long)blockIdx.y * @side; @first_row < {rows}; 
         for (int @step = 0; @step < @depth; ++@step) {{
             float @a[@per_thread], @b[@per_thread];
             #pragma unroll
-            for (int @i = 0; @i < @per_thread; ++@i) @a[@i] = @left_tile[@step][@i / 4 * 4 * @across + @thread_row + @i % 4];
+            for (int @i = 0; @i < @per_thread; ++@i) @a[@i] = @left_tile[@step][@in_row(@i)];
             #pragma unroll
-            for (int @j = 0; @j < @per_thread; ++@j) @b[@j] = @right_tile[@step][@j / 4 * 4 * @across + @thread_col + @j % 4];
+            for (int @j = 0; @j < @per_thread; ++@j) @b[@j] = @right_tile[@step][@in_col(@j)];
             #pragma unroll
             for (int @i = 0; @i < @per_thread; ++@i) {{
                 #pragma unroll
@@ -164,7 +179,7 @@ for (long long @first_row = (long long)blockIdx.y * @side; @first_row < {rows}; 
     for (int @i = 0; @i < @per_thread; ++@i) {{
         #pragma unroll
         for (int @j = 0; @j < @per_thread; ++@j) {{
-            if (@first_row + @i / 4 * 4 * @across + @thread_row + @i % 4 < {rows} && @first_col + @j / 4 * 4 * @across + @thread_col + @j % 4 < {cols}) {{
+            if (@first_row + @in_row(@i) < {rows} && @first_col + @in_col(@j) < {cols}) {{
 {point}
             }}
         }}
@@ -200,8 +215,8 @@ __shared__ alignas(16) float @results[8][256];
 const int @warp = threadIdx.x / 32, @lane = threadIdx.x % 32;
 const int @warp_row = @warp / 4 * (@side / 2), @warp_col = @warp % 4 * (@side / 4);
 {preamble}
-const long long @first_col = (long long)blockIdx.x * @side;
-for (long long @first_row = (long long)blockIdx.y * @side; @first_row < {rows}; @first_row += (long long)gridDim.y * @side) {{
+const long long @step_rows = @side, @first_col = blockIdx.x * @step_rows;
+for (long long @first_row = blockIdx.y * @step_rows; @first_row < {rows}; @first_row += gridDim.y * @step_rows) {{
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> @sums[@side / 32][@side / 64];
     for (int @i = 0; @i < @side / 32; ++@i) {{
         for (int @j = 0; @j < @side / 64; ++@j) wmma::fill_fragment(@sums[@i][@j], 0.0f);
@@ -394,7 +409,8 @@ for (int @e = threadIdx.x; @e < @side * @depth; @e += @across * @across) {{
     const int @at = {at}, @step = {step};
     const long long {axis.variable} = {first} + @at;
     const long long {p.k} = @first_k + @step;
-{lines}    @{which}_tile[@step][@at] = {axis.variable} < {text(axis.bound)} && {p.k} < {text(p.k_end)} ? {text(operand)} : 0.0f;
+{lines}    const bool @inside = {axis.variable} < {text(axis.bound)} && {p.k} < {text(p.k_end)};
+    @{which}_tile[@step][@at] = @inside ? {text(operand)} : 0.0f;
 }}"""
 
 

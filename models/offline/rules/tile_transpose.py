@@ -9,7 +9,7 @@ from ..emit import configuration_edits, fresh, helper_name, indented, on_host, w
 from ..macros import expanded
 from ..rule import Rule, Setting, distinct_arguments
 from ..space import Space, index_space
-from ..syntax import SIZES, Kernel, Poly, Source, coefficient, edited, text
+from ..syntax import SIZES, Kernel, Poly, Source, coefficient, edited, reread, text
 from .tile_product import TILES
 
 
@@ -28,7 +28,7 @@ class TileTranspose(Rule):
 
     def apply(self, source: Source, setting: Setting) -> str:
         """Rewrite every kernel that is such a copy."""
-        spelled = Source(expanded(source.text))
+        spelled = reread(source, expanded(source.text))
         for kernel in spelled.kernels:
             changed = self._kernel(spelled, kernel)
             if changed is not None:

@@ -119,9 +119,9 @@ def test_names_do_not_matter(index: int) -> None:
         other, _ = renamed(re.sub(r"//[^\n]*", "", source))
         assert shape(other) == shape(source), name
         setting = Setting(precision=name.rsplit("-", 1)[1], tensor_cores=True)
+        mine, theirs = Source(re.sub(r"//[^\n]*", "", source)), Source(other)
         for each in RULES:
-            first = each.changes(Source(re.sub(r"//[^\n]*", "", source)), setting)
-            second = each.changes(Source(other), setting)
+            first, second = each.changes(mine, setting), each.changes(theirs, setting)
             assert (first is None) == (second is None), (name, each.name)
             if first is not None and second is not None:
                 assert len(Source(first).launches) == len(Source(second).launches), (name, each.name)

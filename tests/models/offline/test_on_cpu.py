@@ -1,0 +1,47 @@
+"""What the rules write is really run: kernels that they were not written for, on the cpu device, before the judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.registry import load_task
+from cudamaster.models.offline.catalog import RULES
+from cudamaster.models.offline.emit import tidy
+from cudamaster.models.offline.rule import Setting
+from cudamaster.models.offline.syntax import Source
+from cudamaster.tools.device.cpu.device import CpuDevice
+from cudamaster.tools.judge.verify import verify
+from cudamaster.tools.records import Candidate, Status
+
+KERNELS = Path(__file__).parent / "kernels"
+NAMES = sorted(p.parent.name for p in KERNELS.glob("*/task.py"))
+
+
+def check(name: str, precision: Precision, limit: int | None = None) -> None:
+    """Apply all rules in their order, three times over, and ask the judge."""
+    task = load_task(str(KERNELS / name))
+    source = task.source(precision)
+    for _ in range(3):
+        for rule in sorted(RULES, key=lambda r: -r.worth):
+            changed = rule.changes(Source(source), Setting(precision=precision.value))
+            source = tidy(changed) if changed is not None else source
+    assert source != task.source(precision)
+    device = CpuDevice()
+    build = device.build(Candidate(source=source), task, precision)
+    assert build.ok, build.log
+    verdict = verify(build, task, precision, device, cases=device.checked_cases(task)[:limit])
+    assert verdict.status is Status.PASS, verdict.detail
+
+
+def test_a_reduction_with_a_helper_function_stays_right() -> None:
+    check("weighted_distance", Precision.BF16, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", list(Precision))
+@pytest.mark.parametrize("name", NAMES)
+def test_never_a_wrong_result(name: str, precision: Precision) -> None:
+    check(name, precision)
