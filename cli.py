@@ -515,7 +515,8 @@ def pack(
         if as_json:
             _print_json(packed.model_dump(mode="json"))
         else:
-            typer.echo(f"{len(packed.runs)} runs, {packed.artifacts} artifacts, {packed.size_bytes:,} bytes in {out}")
+            count = f"{len(packed.runs)} run{'s' if len(packed.runs) > 1 else ''}"
+            typer.echo(f"{count}, {packed.artifacts} artifacts, {packed.size_bytes:,} bytes in {out}")
 
 
 @app.command()

@@ -16,13 +16,14 @@ import pytest
 from cudamaster import cli
 from cudamaster.graph import api, one_kernel, run
 from cudamaster.models.errors import ModelAuthError
+from cudamaster.models.factory import chat_model
 from cudamaster.models.mailbox import MailboxChat
 from cudamaster.tools.device import select
 from cudamaster.tools.device.port import DeviceUnavailable
 from typer.testing import CliRunner, Result
 
 from .graph.conftest import Bench
-from .graph.fakes import FakeDevice, fence, replies, source, toolbox
+from .graph.fakes import FakeDevice, fence, plan, replies, source, toolbox
 
 Run = Callable[..., Result]
 
@@ -277,3 +278,121 @@ def test_sigterm_stops_between_two_steps_and_says_how_to_go_on(tmp_path: Path) -
     assert "Traceback" not in stderr
     steps = [json.loads(line) for line in trace.read_text().splitlines()]
     assert steps[-1]["event"] == "end"  # the step that ran was let finish
+
+
+# --- many runs -------------------------------------------------------------------------------------------------------
+
+
+def test_mailbox_questions_go_out_and_answers_come_in(cudamaster: Run, bench: Bench, tmp_path: Path) -> None:
+    bench.model = MailboxChat()
+    for name in ("a", "b"):
+        cudamaster("optimize", "dot_product", "--model", "mailbox", "--rounds", 1, "--run-id", name)
+    listed = json.loads(cudamaster("mailbox", "--json").stdout)
+    assert [(item["id"].partition("/")[0], item["agent"]) for item in listed] == [("a", "planner"), ("b", "planner")]
+    assert listed[0]["id"] in cudamaster("mailbox").stdout
+    file = tmp_path / "questions.jsonl"
+    done = cudamaster("mailbox", "export", "--out", file)
+    assert "2 questions" in done.stdout
+    assert cudamaster("mailbox", "export").stdout == file.read_text()
+    assert "<!-- answer a/" in cudamaster("mailbox", "export", "--format", "markdown").stdout
+
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    file.write_text(json.dumps(rows[0] | {"text": plan("s")}) + "\n" + json.dumps(rows[1] | {"text": "no"}) + "\n")
+    done = cudamaster("mailbox", "import", file, "--jobs", 1)
+    assert done.exit_code == 1
+    assert "1 of 2 answers used" in done.stdout
+    told = json.loads(cudamaster("mailbox", "import", file, "--json").stdout)
+    assert [item["status"] for item in told] == ["stale", "bad"]
+    file.write_text("Dear all,\n")
+    done = cudamaster("mailbox", "import", file)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+
+
+def test_runs_are_worked_on_packed_and_unpacked(cudamaster: Run, bench: Bench, tmp_path: Path) -> None:
+    bench.device_there[0] = False
+    cudamaster("optimize", "dot_product", "--device", "cpu", "--wait-device", "--rounds", 1, "--run-id", "w")
+    archive = tmp_path / "runs.tar.xz"
+    assert "1 run," in cudamaster("pack", "--out", archive).stdout
+    assert cudamaster("work", "--jobs", 1).exit_code == 3
+    bench.device_there[0] = True
+    told = json.loads(cudamaster("work", "--jobs", 1, "--json").stdout)
+    assert [(item["run"], item["status"]) for item in told] == [("w", "improved")]
+    assert "no run here can go on" in cudamaster("work").stdout
+    done = cudamaster("unpack", archive)
+    assert (done.exit_code, "w  kept" in done.stdout) == (0, True)
+    done = cudamaster("unpack", archive, "--home", tmp_path / "other")
+    assert (done.exit_code, done.stdout) == (0, "w  new\n")
+    archive.write_bytes(b"damaged")
+    done = cudamaster("unpack", archive)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+
+
+def test_a_run_is_replayed_from_another_ones_journal(cudamaster: Run, bench: Bench) -> None:
+    cudamaster("optimize", "dot_product", "--rounds", 2, "--run-id", "first")
+    asked = len(bench.asked)
+    bench.model = chat_model(f"replay:{bench.home / 'runs/first/journal'}")
+    done = cudamaster("optimize", "dot_product", "--rounds", 2, "--run-id", "again", "--replay", "first", "--json")
+    assert (done.exit_code, len(bench.asked)) == (0, asked)
+    first = json.loads(cudamaster("runs", "first", "--json").stdout)
+    assert json.loads(done.stdout)["best"]["sha256"] == first["best"]["sha256"]
+    assert run.read_manifest("again", bench.home).options.model == f"replay:{bench.home / 'runs/first/journal'}"
+    done = cudamaster("optimize", "dot_product", "--replay", "first", "--model", "offline")
+    assert (done.exit_code, "in place of every --model" in done.stderr) == (2, True)
+    assert "no run 'none'" in cudamaster("optimize", "dot_product", "--replay", "none").stderr
+
+
+# --- before a run ----------------------------------------------------------------------------------------------------
+
+
+def test_estimate_tells_questions_tokens_and_money(cudamaster: Run) -> None:
+    asked = ("estimate", "dot_product", "--model", "openai:gpt-5", "--rounds", 2, "--repairs", 1)
+    told = json.loads(cudamaster(*asked, "--json").stdout)
+    assert [item["unit"] for item in told["units"]] == ["dot_product-fp32", "dot_product-bf16"]
+    assert told["total"]["calls"] == {"low": 12, "high": 16}
+    assert 0 < told["total"]["usd"]["low"] < told["total"]["usd"]["high"]
+    assert "together" in cudamaster(*asked).stdout
+    assert "price unknown" in cudamaster("estimate", "dot_product", "--model", "openai:nobody-knows").stdout
+    assert json.loads(cudamaster("estimate", "dot_product", "--json").stdout)["total"]["usd"]["high"] == 0
+
+
+@pytest.mark.parametrize("agent", ["planner", "coder", "compiler", "debugger"])
+def test_prompt_shows_what_an_agent_is_asked(cudamaster: Run, agent: str) -> None:
+    done = cudamaster("prompt", "dot_product", "--agent", agent, "--precision", "bf16")
+    assert done.exit_code == 0
+    for title in ("## Kernel" if agent == "planner" else "## Plan", "## Answer format"):
+        assert title in done.stdout
+    assert ("## Plan" in done.stdout) is (agent != "planner")
+    assert "bf16" in done.stdout
+    tokens = json.loads(cudamaster("prompt", "dot_product", "--agent", agent, "--json").stdout)["tokens"]
+    assert 300 < tokens < 10_000
+    assert "tokens" in done.stderr
+
+
+def test_prompt_with_a_device_says_what_limits_the_kernel(cudamaster: Run) -> None:
+    done = cudamaster("prompt", "dot_product", "--agent", "planner", "--device", "cpu")
+    assert "same_address_atomics" in done.stdout
+
+
+# --- usage -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("optimize", "dot_product", "--rounds", 0), "--rounds"),
+        (("optimize", "dot_product", "--nothing"), "--nothing"),
+        (("optimize", "dot_product", "--precision", "fp64"), "fp64"),
+        (("optimize",), "task"),
+        (("optimise", "dot_product"), "optimise"),
+        (("mailbox", "exprt"), "exprt"),
+        (("mailbox", "import"), "file"),
+        (("unpack",), "archive"),
+    ],
+)
+def test_a_wrong_command_line_is_one_clear_line_and_exit_code_2(
+    cudamaster: Run, arguments: tuple[object, ...], told: str
+) -> None:
+    done = cudamaster(*arguments)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert told in done.stderr.lower() if told.islower() else told in done.stderr
+    assert "--help`" in done.stderr
