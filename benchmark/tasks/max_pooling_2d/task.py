@@ -9,9 +9,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ... import inputs, sampling
-from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
-from ...task import Arrays, Case, Drawn, Expected, Outputs, Task
+from ...task import Arrays, Case, CaseSet, Drawn, Expected, Outputs, Task
 
 Extents = tuple[int, ...]
 _HEIGHT, _WIDTH = (f"({side} + 2 * padding - kernel_size) // stride + 1" for side in "HW")
@@ -74,11 +73,13 @@ def min_bytes(sizes: Mapping[str, int], precision: Precision) -> int:
     return read + CONTRACT.bytes_of(CONTRACT.outputs[0], precision, sizes)
 
 
-def _pooled(set: str, shapes: Sequence[Extents], windows: Sequence[Extents], *data: str) -> Sequence[Case]:
+def _pooled(
+    set: str, shapes: Sequence[Extents], windows: Sequence[Extents], distribution: str = "uniform"
+) -> Sequence[Case]:
     """Combine shapes (N, C, H, W) with windows (kernel_size, stride, padding)."""
     names = ("N", "C", "H", "W", "kernel_size", "stride", "padding")
     sizes = (dict(zip(names, shape + window, strict=True)) for shape in shapes for window in windows)
-    return [case for s in sizes for case in cases(set, *data, exact=True, **s)]
+    return [Case(set=CaseSet(set), sizes=s, distribution=distribution, exact=True) for s in sizes]
 
 
 TASK = Task(
