@@ -22,7 +22,8 @@ lint: $(VENV)/.dev
 # The checkout's folder name must not matter to the type checker: it sees the package through a link.
 types: $(VENV)/.dev
 	mkdir -p $(VENV)/pkg && ln -sfn "$(CURDIR)" $(VENV)/pkg/cudamaster
-	MYPYPATH=$(VENV)/pkg $(BIN)/mypy --cache-dir $(VENV)/mypy -p cudamaster
+	MYPYPATH=$(VENV)/pkg $(BIN)/mypy --cache-dir $(VENV)/mypy -m cudamaster -m cudamaster.cli \
+	  $(foreach layer,benchmark tools prompts models nodes graph evals,-p cudamaster.$(layer))
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cudamaster needs Python 3.11 or newer")'

@@ -8,9 +8,8 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-import pytest
-
 import cudamaster
+import pytest
 
 ROOT = Path(cudamaster.__file__).parent
 NOT_PACKAGED = {"tests", "docs", "examples", "build", "dist", "site"}
@@ -32,7 +31,8 @@ def test_the_listed_packages_are_the_packages_of_the_tree() -> None:
 
 @pytest.mark.slow
 def test_the_wheel_holds_every_source_and_data_file(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", tmp_path, ROOT], check=True, capture_output=True)
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", tmp_path, ROOT]
+    subprocess.run(command, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     inside = set(zipfile.ZipFile(wheel).namelist())
     wanted = {
@@ -45,6 +45,7 @@ def test_the_wheel_holds_every_source_and_data_file(tmp_path: Path) -> None:
 
 
 def test_a_bare_import_pulls_in_nothing_heavy() -> None:
-    code = "import sys, cudamaster, cudamaster.cli; print(*sorted({'langgraph', 'langchain_core', 'numpy', 'scipy', 'openai'} & set(sys.modules)))"
+    heavy = {"langgraph", "langchain_core", "numpy", "scipy", "openai"}
+    code = f"import sys, cudamaster, cudamaster.cli; print(*sorted({heavy!r} & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == ""
