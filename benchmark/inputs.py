@@ -227,7 +227,8 @@ def _columns(pattern: str, row: NDArray[np.int64], rows: int, cols: int, rng: np
     if pattern == "banded":
         return np.clip(row * cols // rows + rng.integers(-8, 9, row.size), 0, cols - 1)
     if pattern == "duplicates":
-        return (7 * row + rng.integers(0, 2, row.size)) % cols
+        either: NDArray[np.int64] = (7 * row + rng.integers(0, 2, row.size)) % cols
+        return either
     return rng.integers(0, cols, row.size)
 
 

@@ -44,7 +44,8 @@ def factors(case: Case, right: tuple[int, ...], rng: Generator) -> tuple[Float, 
 def times_vector(rows: int, entries: Entries, x: Float, case: Case, precision: Precision) -> Expected:
     """Return the product with a vector [cols] and its bound, [rows]."""
     products = entries.values * x[entries.col]
-    value, magnitude = (np.bincount(entries.row, p, minlength=rows) for p in (products, np.abs(products)))
+    value = np.bincount(entries.row, products, minlength=rows).astype(np.float64)
+    magnitude = np.bincount(entries.row, np.abs(products), minlength=rows).astype(np.float64)
     return _expected(value, magnitude, np.bincount(entries.row, minlength=rows), case, precision)
 
 

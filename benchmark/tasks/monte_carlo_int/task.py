@@ -37,12 +37,12 @@ def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
 def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     y, N = arrays["y_samples"], case.sizes["N"]
     length = scalar_of(case, "b") - scalar_of(case, "a")
-    value = length * np.mean(y, keepdims=True)
+    value = np.asarray(length * np.mean(y, keepdims=True))
     if case.exact:
         return {"result": Expected(value)}
-    magnitude = rounding.partial_sums(
-        np.sum(y), np.sum(np.abs(y)), np.sum(y**2), exchangeable=case.distribution in inputs.EXCHANGEABLE
-    )
+    total, absolute, squares = (np.sum(terms, keepdims=True) for terms in (y, np.abs(y), y**2))
+    exchangeable = case.distribution in inputs.EXCHANGEABLE
+    magnitude = rounding.partial_sums(total, absolute, squares, exchangeable=exchangeable)
     error = np.abs(length) / N * (rounding.sum_error(magnitude, terms=N) + 4 * UNIT * magnitude)
     return {"result": Expected(value, rounding.bound(value, error, DType.F32))}
 

@@ -55,12 +55,12 @@ def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     N = case.sizes["N"]
     unit = (scalar_of(case, "b") - scalar_of(case, "a")) / (24 * (N - 1))
     terms = weights(N) * arrays["y_samples"]
-    value = unit * np.sum(terms, keepdims=True)
+    total, absolute, squares = (np.sum(t, keepdims=True) for t in (terms, np.abs(terms), terms**2))
+    value = np.asarray(unit * total)
     if case.exact:
         return {"result": Expected(value)}
-    magnitude = rounding.partial_sums(
-        np.sum(terms), np.sum(np.abs(terms)), np.sum(terms**2), exchangeable=case.distribution in inputs.EXCHANGEABLE
-    )
+    exchangeable = case.distribution in inputs.EXCHANGEABLE
+    magnitude = rounding.partial_sums(total, absolute, squares, exchangeable=exchangeable)
     error = np.abs(unit) * (rounding.sum_error(magnitude, terms=N) + 6 * UNIT * magnitude)
     return {"result": Expected(value, rounding.bound(value, error, DType.F32))}
 

@@ -51,8 +51,8 @@ def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> 
             part = reference({"u_old": u[i - 1 : i + 2]}, case, precision)["u_new"]
             value[at] = part.value[1]
             bound[at] = 0.0 if part.bound is None else part.bound[1]
-    at = sampling.whole_rows(planes, u[0].size)
-    return {"u_new": Expected(value, None if case.exact else bound).at(at)}
+    expected = Expected(value, None if case.exact else bound)
+    return {"u_new": expected.at(sampling.whole_rows(planes, u[0].size))}
 
 
 def _neighbours(u: NDArray[np.float64]) -> NDArray[np.float64]:
