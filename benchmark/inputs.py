@@ -225,7 +225,8 @@ def csr(
 def _columns(pattern: str, row: NDArray[np.int64], rows: int, cols: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw a column for each entry from its row."""
     if pattern == "banded":
-        return np.clip(row * cols // rows + rng.integers(-8, 9, row.size), 0, cols - 1)
+        near: NDArray[np.int64] = np.clip(row * cols // rows + rng.integers(-8, 9, row.size), 0, cols - 1)
+        return near
     if pattern == "duplicates":
         either: NDArray[np.int64] = (7 * row + rng.integers(0, 2, row.size)) % cols
         return either
