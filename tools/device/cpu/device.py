@@ -50,7 +50,7 @@ class CpuDevice:
     def __init__(self, gpu: str = DEFAULT_GPU, *, use_nvcc: bool = True, root: Path | None = None) -> None:
         self.gpu: GpuModel = gpu_model(gpu)
         self._use_nvcc = use_nvcc
-        self._root = root
+        self._root = root.absolute() if root else None
 
     @cached_property
     def environment(self) -> dict[str, str]:
