@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ....benchmark.contract import Precision
 from ....benchmark.task import Case, Task
+from ...profile.roofline import floor
 from ...records import CaseGain, Speedup, Timing
 from ..gpu_model import GpuModel
 from ..port import CallFailed, CallResult
 from ..runner.client import RunnerProcess, TimedCalls
-from .floor import floor_us
 from .intervals import log_mean, mean_interval, median_interval, ratio_interval, trimmed_mean
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def speedup_of(
     for one, mhz in zip(times, sm_clock_mhz, strict=True):
         each = _per_process(one, session)
         baseline_us, candidate_us = (fmean(each[side]) for side in SIDES)
-        bound = floor_us(task, precision, one.case, gpu, session.empty_us)
+        bound = floor(task, precision, one.case, gpu.model_copy(update={"empty_launch_us": session.empty_us})).time_us
         resolutions.append(session.tick_us / 2 * (1 / baseline_us + 1 / candidate_us))
         for side in SIDES:
             logs[side].append([log_mean([value]) for value in each[side]])

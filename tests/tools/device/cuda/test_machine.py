@@ -12,17 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cudamaster.benchmark.contract import Precision
 from cudamaster.tools.device import select
 from cudamaster.tools.device.cuda import calibrate as calibrate_module
 from cudamaster.tools.device.cuda import doctor, gpu_lock, nvml, probe, toolkit
 from cudamaster.tools.device.cuda.device import CudaDevice
-from cudamaster.tools.device.cuda.floor import floor_us, speed_of_light_us
 from cudamaster.tools.device.cuda.probe import GpuFacts
 from cudamaster.tools.device.gpu_model import calibrated, gpu_model
 from cudamaster.tools.device.port import DeviceUnavailable
-
-from ..runner.conftest import make_case, make_task
 
 FACTS = GpuFacts(
     gpu="NVIDIA H200", arch="sm_90", multiprocessors=132, gpus=1, driver_cuda="13.0", runtime="13.0", clock_mhz=1980,
@@ -200,16 +196,3 @@ def test_calibration_is_kept_and_used(tmp_path: Path, monkeypatch: pytest.Monkey
     assert json.loads(stored.read_text())["empty_launch_us"] == 2.7
     model = calibrated(gpu_model("NVIDIA H200"), tmp_path, "NVIDIA H200")
     assert (model.dram_gbps, model.fp32_tflops, model.empty_launch_us) == (4300, 58, 2.7)
-
-
-def test_floor() -> None:
-    import dataclasses
-
-    gpu = gpu_model("NVIDIA H200")
-    task = dataclasses.replace(make_task(), min_flops=lambda s: 10**12)
-    case = make_case()
-    assert speed_of_light_us(task, Precision.FP32, case, gpu) == pytest.approx(1e6 / gpu.fp32_tflops)
-    product = dataclasses.replace(task, tensor_cores=True)
-    assert speed_of_light_us(product, Precision.BF16, case, gpu) == pytest.approx(1e6 / gpu.bf16_tensor_tflops)
-    assert speed_of_light_us(product, Precision.FP32, case, gpu) == pytest.approx(1e6 / gpu.tf32_tensor_tflops)
-    assert floor_us(make_task(), Precision.FP32, case, gpu, 2.7) == 2.7
