@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..benchmark.contract import Precision
 from ..benchmark.task import Unit
+from ..graph.advance import cores
 from ..graph.errors import RunError
 from ..nodes.context import Options, default_home
 from ..tools.device.select import get_device
@@ -50,7 +50,7 @@ def run_bench(
         raise RunError(f"option {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
     units = choose_units(tasks, [Precision(p) for p in precisions])
     suite = open_suite(suite_id, units, settings, home)
-    executor = LocalExecutor(jobs or os.cpu_count() or 1)
+    executor = LocalExecutor(jobs or cores())
     stopped = False
 
     def stop(number: int, frame: object) -> None:

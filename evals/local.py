@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from ..benchmark.task import Unit
+from ..graph.advance import cores
 from .suite import Suite, UnitResult, read_results, run_id_of, suite_folder, write_result
 
 _TRIES = 2
@@ -70,7 +71,7 @@ class LocalExecutor:
 
     def _process(self, suite: Suite, unit: Unit, home: Path, out: int) -> int:
         command = [sys.executable, "-m", "cudamaster.evals.unit", suite.id, unit.name, str(home)]
-        threads = str(max(1, (os.cpu_count() or 1) // self.jobs))
+        threads = str(max(1, cores() // self.jobs))
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

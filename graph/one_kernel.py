@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
 from ..nodes.build import telling_line
 from ..nodes.context import Context
 from ..tools.device.select import get_device
 from ..tools.profile.text import View, profile_text
-from ..tools.records import CaseEvidence, Diagnosis, EstimatedSpeedup, Profile, Record, Speedup
+from ..tools.records import CaseEvidence, Diagnosis, Profile, Record, read_gain
 from ..tools.result.summary import Figure, figures
-
-_GAIN: TypeAdapter[Speedup | EstimatedSpeedup] = TypeAdapter(Speedup | EstimatedSpeedup)
 
 
 class Checked(Record):
@@ -72,7 +68,7 @@ def check_kernel(source: str, task: str, precision: str, device: str) -> Checked
     asked = {"build": built["build"], "source": source, "baseline": against, "may_be_baseline": True}
     judged = tools.run_kernel.invoke({**asked, **where})
     verdict: dict[str, Any] = judged.get("verdict") or {}
-    gain = figures(_GAIN.validate_python(judged["gain"])) if judged.get("gain") else {}
+    gain = figures(read_gain(judged["gain"])) if judged.get("gain") else {}
     return Checked(
         unit=unit,
         device=where["device"],

@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from langgraph.types import Interrupt
-from pydantic import TypeAdapter
 
 from ..nodes.context import Context
 from ..nodes.spent import spent
 from ..nodes.state import State, Version
-from ..tools.records import Candidate, EstimatedSpeedup, Speedup
+from ..tools.records import Candidate, read_gain
 from ..tools.result.summary import BestKernel, Question, RunStatus, Summary, figures
 from .manifest import Manifest
 
 _PAUSES: dict[str, RunStatus] = {"question": "waiting_model", "device": "waiting_device", "budget": "stopped_budget"}
-
-_GAIN: TypeAdapter[Speedup | EstimatedSpeedup] = TypeAdapter(Speedup | EstimatedSpeedup)
 
 
 def summarize(
@@ -38,7 +35,7 @@ def summarize(
     best, gain = None, {}
     if state.get("winners"):
         version = Version.model_validate(state["best"])
-        gain = figures(_GAIN.validate_python(context.store.get_json(version.gain)))
+        gain = figures(read_gain(context.store.get_json(version.gain)))
         best = BestKernel(
             sha256=Candidate(source=context.store.text(version.source), spec=version.spec).sha256,
             spec=version.spec,

@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
-from pydantic import TypeAdapter
 
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
 from ..prompts.brief import Attempt, Plan
 from ..tools.device.port import DeviceInfo
-from ..tools.records import Candidate, Diagnosis, EstimatedSpeedup, Speedup, Verdict
+from ..tools.records import Candidate, Diagnosis, Gain, Verdict, read_gain
 from ..tools.result.bench_files import bench_files
 from ..tools.result.build_files import build_script, cmake_file
 from ..tools.result.bundle import write_bundle
@@ -28,14 +27,12 @@ from .spent import spent
 from .state import State, Version
 from .versions import build_version, judge_version
 
-_GAIN: TypeAdapter[Speedup | EstimatedSpeedup] = TypeAdapter(Speedup | EstimatedSpeedup)
-
 
 class _Winner(NamedTuple):
     """A version that stood the second verification."""
 
     version: Version
-    gain: Speedup | EstimatedSpeedup
+    gain: Gain
     again: Verdict | None
     sanitized: bool
     not_checked: tuple[str, ...]
@@ -75,7 +72,7 @@ def _verify(version: Version, state: State, context: Context) -> _Winner | State
     for answer in (built, baseline):
         if update := held_up("finisher", answer, state, context):
             return update
-    first = _GAIN.validate_python(context.store.get_json(version.gain))
+    first = read_gain(context.store.get_json(version.gain))
     if built["status"] != "ok" or baseline["status"] != "ok":
         reason = built.get("reason") or baseline.get("reason") or "it could not be built again"
         return _Winner(version, first, None, False, (f"The winner was not judged a second time: {reason}.",))
@@ -107,7 +104,7 @@ def _verify(version: Version, state: State, context: Context) -> _Winner | State
     missing = (
         () if looked["status"] == "ok" else (f"Races, out-of-bounds and uninitialised accesses: {looked['reason']}",)
     )
-    return _Winner(version, _GAIN.validate_python(gain), verdict, not missing, missing)
+    return _Winner(version, read_gain(gain), verdict, not missing, missing)
 
 
 def _summary(state: State, status: str, winner: _Winner | None, fallen: list[str], context: Context) -> Summary:

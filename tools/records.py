@@ -7,7 +7,7 @@ import json
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 
 class Record(BaseModel):
@@ -208,6 +208,21 @@ class EstimatedSpeedup(Record):
     geomean: float
     weighted: float
     efficiency: float | None = None
+
+
+Gain = Speedup | EstimatedSpeedup
+"""Baseline against candidate, as the device can tell it."""
+
+_GAIN: TypeAdapter[Gain] = TypeAdapter(Gain)
+
+
+def read_gain(value: object) -> Gain:
+    """Return the gain that a JSON-plain value holds.
+
+    Raises:
+        ValidationError: it holds none.
+    """
+    return _GAIN.validate_python(value)
 
 
 # --- profile ---------------------------------------------------------------------------------------------------------
