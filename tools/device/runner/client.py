@@ -23,6 +23,7 @@ from ....benchmark.contract import Argument, DType, Precision, Role
 from ....benchmark.task import Case, Task
 from ..port import CallResult, Unsupported
 from .host_program import build_glue
+from .isolation import Isolation, announce_senders, hidden_folders, sender
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,7 @@ _COMPARED_HERE: Final = 1 << 20
 """Inputs up to this many bytes come back and are compared here; larger ones are compared by the host program."""
 _BEYOND_STREAM_US: Final = 50.0
 """A device-wide synchronize after the stream's own takes a few microseconds if nothing else runs."""
+_KILL_S: Final = 10.0
 _NUMPY_NAMES: Final = {DType.F32: "float32", DType.BF16: "uint16", DType.I32: "int32"}
 
 
@@ -118,14 +120,17 @@ class RunnerProcess:
         self._buffers: list[_Buffer] = []
         self._workspace_bytes = 0
         self._pending = b""
-        self.isolated = False
-        """True if the kernel refuses new processes, sockets and the like to the process."""
+        self.isolation = Isolation()
+        """Which walls stand around the process."""
+        self._runner: int | None = None
+        """Handle of the process with the library, where that isn't the one started here but its grandchild."""
         glue = build_glue(task.contract, builds)
         self._guard = secrets.token_bytes(guard_bytes)
         self.folder = _run_folder()
         (self.folder / "guard.bin").write_bytes(self._guard)
         self._log = self.folder / "stdout", self.folder / "stderr"
         ours, theirs = socket.socketpair()
+        announce_senders(ours)
         self._socket, listener, channel = ours, None, str(theirs.fileno())
         if wrapper:  # a tool may not pass descriptors on to what it starts
             channel = str(self.folder / "socket")
@@ -135,6 +140,7 @@ class RunnerProcess:
         command = [*wrapper, str(executable), channel, str(self.folder), str(glue), str(library.absolute())]
         command += [task.contract.entry, f"cpu_s={self.limits.cpu_s}", f"file_bytes={self.limits.file_bytes}"]
         command += [f"memory_bytes={self.limits.memory_bytes or 0}", f"trusted_tool={int(bool(wrapper))}"]
+        command += [f"hide={path}" for path in hidden_folders()]
         scrubbed = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "HOME": str(self.folder), "TMPDIR": str(self.folder)}
         try:
             with self._log[0].open("wb") as out, self._log[1].open("wb") as err:
@@ -170,6 +176,12 @@ class RunnerProcess:
         raise RunnerFault(f"the tool did not start the host program: {self._obituary()}")
 
     def _start(self) -> None:
+        self.pid = self._process.pid
+        """The process id of the host program, as seen from here."""
+        if (found := sender(self._socket, self.limits.start_s)) and found != self.pid:
+            self.pid = found
+            with contextlib.suppress(OSError):
+                self._runner = os.pidfd_open(found)
         ready = self._line(self.limits.start_s)
         if ready != b"ready":
             # Foreign code is not loaded yet: this is the machine's fault.
@@ -185,7 +197,7 @@ class RunnerProcess:
         reply = self._ask(self._nonce.decode(), self.limits.start_s)
         if reply is not None and "load_error" in reply:
             self._dead = CallResult("launch_error", f"the library cannot be loaded: {reply['load_error']}")
-        self.isolated = bool(reply and reply.get("filtered"))
+        self.isolation = Isolation.read(reply or {})
 
     # --- the protocol ------------------------------------------------------------------------------------------------
 
@@ -265,16 +277,19 @@ class RunnerProcess:
 
     def _kill(self) -> None:
         """End the whole group and wait for it."""
+        if self._runner is not None:
+            # Its namespace ends with it, and then the process that was started here: nothing is left when that is gone.
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._runner, signal.SIGKILL)
+            os.close(self._runner)
+            self._runner = None
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_KILL_S)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     # --- port.Runner -------------------------------------------------------------------------------------------------
-
-    @property
-    def pid(self) -> int:
-        """Its process id, which is its group's and session's too."""
-        return self._process.pid
 
     @property
     def dead(self) -> CallResult | None:

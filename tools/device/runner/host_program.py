@@ -12,7 +12,7 @@ from ..port import DeviceUnavailable
 from .cache import cached, content_key
 
 _HERE = Path(__file__).parent
-_SOURCES = ("runner.cpp", "sandbox.h", "timing.h")
+_SOURCES = ("runner.cpp", "sandbox.h", "isolation.h", "timing.h")
 
 
 def _run(command: Sequence[str], what: str) -> None:

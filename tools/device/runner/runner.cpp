@@ -7,7 +7,7 @@
 //   inputs.bin     the arrays of a case                   outputs.bin    what comes back (sized by the driver)
 //
 // SOCKET is a descriptor, or the path of a listening socket (a tool that starts us may not pass descriptors on).
-//   runner SOCKET FOLDER GLUE LIBRARY ENTRY  cpu_s=N file_bytes=N memory_bytes=N (0: no limit) trusted_tool=0|1
+//   runner SOCKET FOLDER GLUE LIBRARY ENTRY  cpu_s=N file_bytes=N memory_bytes=N (0: no limit) trusted_tool=0|1 hide=PATH…
 #include <cuda_runtime.h>
 
 #include <dlfcn.h>
@@ -28,6 +28,7 @@
 #include <thread>
 #include <vector>
 
+#include "isolation.h"
 #include "sandbox.h"
 #ifdef WITH_TIMING
 #include "timing.h"
@@ -533,11 +534,18 @@ int main(int argc, char** argv) {
   control = argv[1][0] == '/' ? connect_to(argv[1]) : atoi(argv[1]);
   folder = argv[2];
   std::map<std::string, unsigned long long> option;
-  for (int i = 6; i < argc; ++i)
-    if (char* equals = strchr(argv[i], '=')) option[std::string(argv[i], equals)] = strtoull(equals + 1, nullptr, 10);
+  std::vector<std::string> hide;
+  for (int i = 6; i < argc; ++i) {
+    if (strncmp(argv[i], "hide=", 5) == 0) hide.push_back(argv[i] + 5);
+    else if (char* equals = strchr(argv[i], '=')) option[std::string(argv[i], equals)] = strtoull(equals + 1, nullptr, 10);
+  }
   trusted_tool = option["trusted_tool"];
 
-  if (!trusted_tool) sandbox::close_descriptors(control);
+  sandbox::Isolation isolation;
+  if (!trusted_tool) {
+    sandbox::close_descriptors(control);
+    isolation = sandbox::isolate(control, folder, hide);
+  }
   signal(SIGXFSZ, SIG_IGN);  // a log that is full fails to grow; it doesn't kill
   sandbox::limit(RLIMIT_CORE, 0);
   if (option["cpu_s"]) sandbox::limit(RLIMIT_CPU, option["cpu_s"]);
@@ -579,7 +587,11 @@ int main(int argc, char** argv) {
   if (!workspace_entry) refuse_library("the library does not export " + workspace_name);
   candidate_last_error = reinterpret_cast<int (*)()>(dlsym(library, "cudamaster_last_error"));
 
-  send(std::string("{\"filtered\": ") + (filtered ? "true" : "false") + "}");
+  std::ostringstream about;
+  about << std::boolalpha << "{\"system_calls\": " << filtered << ", \"user\": " << isolation.user << ", \"pid\": " << isolation.pid
+        << ", \"network\": " << isolation.network << ", \"read_only\": " << isolation.read_only
+        << ", \"processes_hidden\": " << isolation.processes_hidden << ", \"refused\": " << quoted(isolation.refused) << "}";
+  send(about.str());
   for (;;) {
     std::istringstream line(read_line());
     std::string command;

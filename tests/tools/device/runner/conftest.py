@@ -96,7 +96,8 @@ def start(executable: Path, builds: Path, library: Callable[..., Path]) -> Itera
         body: str = GOOD, *, workspace: str = "return 64;", before: str = "", **options: object
     ) -> RunnerProcess:
         path = library(body, workspace=workspace, before=before)
-        runner = RunnerProcess(executable, path, make_task(), Precision.FP32, builds=builds, **options)  # type: ignore[arg-type]
+        program = options.pop("executable", executable)
+        runner = RunnerProcess(program, path, make_task(), Precision.FP32, builds=builds, **options)  # type: ignore[arg-type]
         started.append(runner)
         return runner
 
