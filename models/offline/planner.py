@@ -22,8 +22,11 @@ def plan(prompt: dict[str, str], setting: Setting) -> Plan:
     findings = sections.read_findings(prompt.get(sections.DIAGNOSIS, ""))
     tried = exhausted(sections.read_history(prompt.get(sections.HISTORY, "")))
     ranked = sorted(RULES, key=lambda rule: rank(rule, findings), reverse=True)
+    place = sections.read_variant(prompt.get(sections.VARIANT, ""))
     for rule in ranked:
         if rule.name not in tried and rule.changes(source, setting) is not None:
+            if (place := place - 1) > 0:
+                continue
             reasons = [f for f in findings if f.name in rule.answers]
             because = f" Diagnosed: {reasons[0].sentence}" if reasons else ""
             return Plan(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tree_sitter import Node
 
 from ..emit import BLOCKS_UP_TO, configuration_edits, dedented, helper_name, indented, on_host, with_helper
-from ..loops import ParallelLoop, parallel_loops
+from ..loops import ParallelLoop, global_index, parallel_loops
 from ..rule import Rule, Setting
-from ..syntax import Kernel, Source, code_only, edited, real, text, walk, within
+from ..syntax import Kernel, Source, code_only, declared_name, edited, real, squeezed, text, walk, within
 
 BLOCK_SUM = """\
 // Sum over a block of whole warps; thread 0 gets it.
@@ -28,6 +29,15 @@ static __device__ __forceinline__ Number {name}(Number value) {{
     return value;
 }}
 """
+
+
+@dataclass(frozen=True)
+class Add:
+    """One `atomicAdd(target, value);`."""
+
+    statement: Node = field(repr=False)
+    target: Node = field(repr=False)
+    value: Node = field(repr=False)
 
 
 class BlockReduce(Rule):
@@ -47,6 +57,10 @@ class BlockReduce(Rule):
         """Rewrite the first kernel that qualifies, then look again."""
         for kernel in source.kernels:
             changed = self._kernel(source, kernel, setting)
+            if changed is None and (guarded := _guarded(source, kernel)) is not None:
+                other = Source(guarded)
+                again = other.kernel(kernel.name)
+                changed = self._kernel(other, again, setting) if again is not None else None
             if changed is not None:
                 return self.apply(Source(changed), setting)
         return source.text
@@ -54,21 +68,25 @@ class BlockReduce(Rule):
     def _kernel(self, source: Source, kernel: Kernel, setting: Setting) -> str | None:
         atomics = [n for n in walk(kernel.body) if n.type == "call_expression" and _called(n).startswith("atomic")]
         code = re.sub(r"\batomicAdd\b", "", code_only(text(kernel.node)))
-        if len(atomics) != 1 or _called(atomics[0]) != "atomicAdd" or not kernel.launches:
+        if not atomics or any(_called(a) != "atomicAdd" for a in atomics) or not kernel.launches:
             return None
         if re.search(r"__shared__|__sync|__shfl|atomic[A-Z]|cooperative_groups|threadIdx\s*\.\s*[yz]", code):
             return None
-        statement = atomics[0].parent
-        listed = atomics[0].child_by_field_name("arguments")
-        if statement is None or statement.type != "expression_statement" or listed is None:
+        adds = [_add(a) for a in atomics]
+        known = [a for a in adds if a is not None]
+        if len(known) != len(adds) or len({squeezed(a.target) for a in known}) != 1:
             return None
-        target, value = real(listed.named_children)
+        statement, target, value = known[0].statement, known[0].target, known[0].value
         number = self._number(kernel, target)
         loop = next((item for item in parallel_loops(kernel) if item.top), None)
         if number is None or loop is None or not _uniform(kernel, target):
             return None
         outside = not any(within(statement, n) for n in loop.body)
-        if outside and (loop.form == "guard" or not any(n.id == statement.id for n in kernel.statements)):
+        if outside and (
+            len(known) > 1 or loop.form == "guard" or not any(n.id == statement.id for n in kernel.statements)
+        ):
+            return None
+        if any(not outside and not any(within(a.statement, n) for n in loop.body) for a in known):
             return None
         if any(
             n.type == "return_statement" and not (loop.form == "guard" and within(n, loop.node))
@@ -88,7 +106,7 @@ class BlockReduce(Rule):
                 )
             )
         else:
-            edits.append(self._inner(kernel, loop, statement, target, value, number, block_sum, source))
+            edits.append(self._inner(kernel, loop, known, number, block_sum, source))
         sized = loop.form != "block"
         blocks_up_to = helper_name(source, "blocks_up_to", BLOCKS_UP_TO)
         for launch in kernel.launches:
@@ -109,13 +127,12 @@ class BlockReduce(Rule):
         return with_helper(result, block_sum, BLOCK_SUM)
 
     def _inner(
-        self, kernel: Kernel, loop: ParallelLoop, statement: Node, target: Node, value: Node, number: str,
-        block_sum: str, source: Source,
-    ) -> tuple[int, int, str]:  # fmt: skip
+        self, kernel: Kernel, loop: ParallelLoop, adds: list[Add], number: str, block_sum: str, source: Source
+    ) -> tuple[int, int, str]:
         """Gather the terms of a loop, or of a guarded body, in a variable of the thread."""
         partial = source.unique("thread_sum")
         total = source.unique("block_total")
-        body = _with_statement(loop.body, statement, f"{partial} += {text(value)};")
+        body = _with_statements(loop.body, {a.statement: f"{partial} += {text(a.value)};" for a in adds})
         kind = "long long" if loop.form == "guard" else loop.type
         head = (
             f"for ({kind} {loop.variable} = blockIdx.x * (long long)blockDim.x + threadIdx.x; {loop.variable} < "
@@ -129,7 +146,7 @@ class BlockReduce(Rule):
         code = (
             f"{number} {partial} = 0;\n{head}\n{indented(body, 4)}\n}}\n"
             f"const {number} {total} = {block_sum}({partial});\n"
-            f"if (threadIdx.x == 0) atomicAdd({text(target)}, {total});"
+            f"if (threadIdx.x == 0) atomicAdd({text(adds[0].target)}, {total});"
         )
         if loop.form == "guard":
             assert loop.declaration is not None
@@ -167,15 +184,52 @@ def _cast(number: str, kernel: Kernel, value: Node) -> str:
     return text(value) if known else f"({number})({text(value)})"
 
 
-def _with_statement(body: Iterable[Node], statement: Node, new: str) -> str:
-    """Return a body's code with one statement replaced."""
+def _with_statements(body: Iterable[Node], replaced: dict[Node, str]) -> str:
+    """Return a body's code with some statements replaced."""
     parts = []
     for node in body:
-        code = text(node)
-        if within(statement, node):
-            start = statement.start_byte - node.start_byte
-            end = statement.end_byte - node.start_byte
-            data = code.encode()
-            code = data[:start].decode() + new + data[end:].decode()
-        parts.append(code)
+        inside = [
+            (s.start_byte - node.start_byte, s.end_byte - node.start_byte, new)
+            for s, new in replaced.items()
+            if within(s, node)
+        ]
+        parts.append(edited(text(node), inside))
     return "\n".join(dedented(p) for p in parts)
+
+
+def _add(call: Node) -> Add | None:
+    """Read a call of atomicAdd whose result nobody uses."""
+    statement = call.parent
+    listed = call.child_by_field_name("arguments")
+    if statement is None or statement.type != "expression_statement" or listed is None:
+        return None
+    target, value = real(listed.named_children)
+    return Add(statement, target, value)
+
+
+def _guarded(source: Source, kernel: Kernel) -> str | None:
+    """Bound the global index of a kernel that has no such guard by the number of threads that are launched.
+
+    The threads' work is a loop over all of them then, and fewer threads can do it.
+    """
+    first = next((n for n in kernel.statements if n.type == "declaration"), None)
+    declarators = first.children_by_field_name("declarator") if first is not None else []
+    value = declarators[0].child_by_field_name("value") if len(declarators) == 1 else None
+    if first is None or value is None or global_index(kernel.poly(value)) is None or kernel.template is not None:
+        return None
+    places = [n for n in walk(kernel.body) if n.type == "field_expression" and not within(n, value)]
+    if any(text(n.child_by_field_name("argument")) in ("threadIdx", "blockIdx", "gridDim") for n in places):
+        return None
+    if declared_name(declarators[0]) in kernel.assigned or not kernel.launches or not kernel.parameters:
+        return None
+    items = source.unique("items")
+    last = kernel.parameters[-1].node
+    guard = f"\n    if ({declared_name(declarators[0])} >= {items}) return;"
+    edits = [(last.end_byte, last.end_byte, f", long long {items}"), (first.end_byte, first.end_byte, guard)]
+    for launch in kernel.launches:
+        if source.block_of(launch)[1:] != (1, 1) or source.grid_of(launch)[1:] != (1, 1):
+            return None
+        grid, block = (text(n) for n in launch.configuration[:2])
+        end = launch.arguments[-1].end_byte
+        edits.append((end, end, f", ({grid}) * (long long)({block})"))
+    return edited(source.text, edits)

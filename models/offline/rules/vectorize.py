@@ -124,11 +124,15 @@ class Vectorize(Rule):
                     return None
             if not wide or not moves or (root not in kernel.written_roots and _address_taken(node)):
                 continue
+            if _out_of_range_perhaps(node, loop):
+                return None
             stream = found.setdefault((root, polynomial_text(offset)), Stream(root, parameter.type, offset))
             stream.nodes.append(node)
             stream.loaded |= read
             stream.stored |= written
-        return list(found.values())
+        offsets = [(s.root, polynomial_text(without_constant(s.offset))) for s in found.values()]
+        # Neighbours of one array, as in a stencil, are never aligned together.
+        return list(found.values()) if len(set(offsets)) == len(offsets) else None
 
     def _code(
         self, source: Source, kernel: Kernel, loop: ParallelLoop, streams: list[Stream], count: int, vector: str
@@ -185,6 +189,30 @@ class Vectorize(Rule):
             "}",
         ]
         return "\n".join(lines)
+
+
+def without_constant(offset: Poly) -> Poly:
+    """Return an offset but for its constant part."""
+    return {key: value for key, value in offset.items() if key}
+
+
+def _out_of_range_perhaps(node: Node, loop: ParallelLoop) -> bool:
+    """Return whether a condition on the index itself guards an access: read ahead of it, it might be out of range."""
+    up = node
+    while up.parent is not None and not any(up.id == n.id for n in loop.body):
+        up, below = up.parent, up
+        condition = up.child_by_field_name("condition")
+        if up.type == "binary_expression" and text(up.child_by_field_name("operator")) in ("&&", "||"):
+            condition = up.child_by_field_name("left")
+        if condition is None or within(below, condition):
+            continue
+        accessed = [a.node for a in loop.kernel.accesses_in(condition, loop.variable)]
+        for name in walk(condition):
+            indexed = name.type == "identifier" and text(name) in {loop.variable, *loop.declared}
+            if indexed and shows(loop.kernel.poly(name, loop.variable), loop.variable):
+                if not any(within(name, a) for a in accessed):
+                    return True
+    return False
 
 
 def disjoint_writes_here(loop: ParallelLoop) -> bool:
