@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...benchmark.contract import Precision
 from ...benchmark.task import Case, Task
 from ..device.port import CallResult, Runner
+from ..phases import phase
 from ..records import CaseEvidence, Status
 from .compare import compare
 from .poison import PATTERNS
@@ -65,11 +66,17 @@ def check_case(
         Unsupported: the device can't run the case.
     """
     worst, elements = 0.0, 0
+    loaded: int | None = None
     for step in steps:
         data = instance(task, case, precision, seeds[step.data], keep=keep)
-        runner.load_case(case, data.memory, new_pointers=step.new_pointers)
-        result = runner.call(step.pattern, data.positions)
-        status, evidence = _judge_call(result, data, task, precision, case, seeds[step.data], step)
+        if step.new_pointers or step.data != loaded:
+            with phase("load"):
+                runner.load_case(case, data.memory, new_pointers=step.new_pointers)
+            loaded = step.data
+        with phase("call"):
+            result = runner.call(step.pattern, data.positions)
+        with phase("compare"):
+            status, evidence = _judge_call(result, data, task, precision, case, seeds[step.data], step)
         worst, elements = max(worst, evidence.worst_ratio), evidence.elements
         if status is not Status.PASS:
             return CaseOutcome(status, evidence)

@@ -14,6 +14,7 @@ from ...benchmark.contract import Precision
 from ...benchmark.inputs import draw_stored
 from ...benchmark.storage import from_storage
 from ...benchmark.task import Case, Expected, Task
+from ..phases import phase
 from .kept import kept_on_disk
 from .memory import must_fit
 from .seeds import derive
@@ -86,16 +87,18 @@ def instance(task: Task, case: Case, precision: Precision, seed: int, *, keep: b
         sampled = task.sample is not None and _is_big(task, case)
         must_fit(task, case, precision, sampled=sampled)
         make = partial(_make, task, case, precision, seed, sampled)
-        made = kept_on_disk(key, make) if keep else make()
+        with phase("data"):
+            made = kept_on_disk(key, make) if keep else make()
         _recent.put(key, made)
     return made
 
 
 def _make(task: Task, case: Case, precision: Precision, seed: int, sampled: bool) -> Instance:
-    memory = draw_stored(task, case, precision, seed)
+    with phase("draw"):
+        memory = draw_stored(task, case, precision, seed)
     types = {a.name: a.dtype.resolve(precision) for a in task.contract.inputs}
     arrays = {name: from_storage(array, types[name]) for name, array in memory.items()}
-    with np.errstate(all="ignore"):
+    with phase("reference"), np.errstate(all="ignore"):
         if task.sample is not None and sampled:
             return Instance(memory, task.sample(arrays, case, precision, np.random.default_rng(derive(seed, "sample"))))
         return Instance(memory, task.reference(arrays, case, precision))

@@ -83,6 +83,11 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
 _INCLUDE: Final = r"^\s*(?:#|%:)\s*include\s*(?:<([^>\n]*)>|\"([^\"\n]*)\")"
 
 
+def allowed_header(name: str) -> bool:
+    """Tell whether a candidate may include a header."""
+    return _HEADERS.fullmatch(name) is not None
+
+
 def screen(source: str, contract: Contract) -> tuple[Violation, ...]:
     """Return what is forbidden in a candidate's source, in order of lines; empty if nothing is."""
     code = code_only(source)
@@ -92,7 +97,7 @@ def screen(source: str, contract: Contract) -> tuple[Violation, ...]:
         found.append(Violation(line=line_of(code, match.end()), what=what, why=why))
 
     for match in re.finditer(_INCLUDE, code, re.MULTILINE):
-        if not _HEADERS.fullmatch(header := match[1] or match[2] or ""):
+        if not allowed_header(header := match[1] or match[2] or ""):
             report(match, f"#include <{header}>", "not among the headers that a candidate may use")
     for match in re.finditer(r"\bcuda[A-Z]\w*", code):
         if match[0] not in _ALLOWED_API:

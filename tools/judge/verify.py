@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...benchmark.contract import Precision
 from ...benchmark.task import Case, CaseSet, Task
 from ..device.port import Device, DeviceUnavailable, Unsupported
+from ..phases import phase
 from ..records import Build, CaseEvidence, Status, Verdict
 from .build_gate import build_verdict
 from .check_case import check_case
@@ -41,7 +42,8 @@ def verify(
         build, task.contract
     )
     if verdict is None:
-        verdict = _run(build, task, precision, device, device.checked_cases(task) if cases is None else cases, seed)
+        with phase("verify"):
+            verdict = _run(build, task, precision, device, device.checked_cases(task) if cases is None else cases, seed)
     return verdict.model_copy(update={"checked_with_nvcc": build.checked_with_nvcc, "device": device.name})
 
 

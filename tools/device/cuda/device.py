@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ....benchmark.contract import Precision
 from ....benchmark.task import Case, CaseSet, Task
+from ...phases import phase
 from ...records import Build, Candidate, CaseEvidence, Profile, Speedup
 from ..gpu_model import GpuModel, calibrated, gpu_model
 from ..port import DeviceInfo
@@ -101,7 +102,8 @@ class CudaDevice:
 
     def build(self, candidate: Candidate, task: Task, precision: Precision) -> Build:
         """Compile a candidate to a shared object, cached by content. Never raises for a bad candidate."""
-        return nvcc_build(candidate, task.contract, self.facts.arch, toolkit=self.toolkit)
+        with phase("build"):
+            return nvcc_build(candidate, task.contract, self.facts.arch, toolkit=self.toolkit)
 
     def open(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
         """Start a process with this library loaded. It holds the GPU until it is closed: no check disturbs a timing."""
@@ -120,15 +122,11 @@ class CudaDevice:
         precision: Precision,
         held: contextlib.AbstractContextManager[None] | None = None,
     ) -> RunnerProcess:
-        return RunnerProcess(
-            self.host_program,
-            Path(build.library),
-            task,
-            precision,
-            limits=_LIMITS,
-            environment=self.environment,
-            held=held,
-        )
+        with phase("start"):
+            return RunnerProcess(
+                self.host_program, Path(build.library), task, precision, limits=_LIMITS, environment=self.environment,
+                held=held,
+            )  # fmt: skip
 
     def timed_cases(self, task: Task) -> tuple[Case, ...]:
         """Return the paper set."""
@@ -163,7 +161,7 @@ class CudaDevice:
             readings.append(clocks)
             return float(clocks.sm_mhz)
 
-        with gpu_lock(self.facts.uuid, f"timing {task.name}-{precision}"):
+        with gpu_lock(self.facts.uuid, f"timing {task.name}-{precision}"), phase("time"):
             speedup = compare_on_gpu(
                 lambda side: self._start(builds[side], task, precision), task, precision, cases, self.gpu, arrays_of,
                 sm_clock_mhz,
@@ -186,7 +184,11 @@ class CudaDevice:
             CallFailed: the call failed.
         """
         arrays = case_arrays(task, precision, case)
-        with gpu_lock(self.facts.uuid, f"profiling {task.name}-{precision}"), tempfile.TemporaryDirectory() as folder:
+        with (
+            phase("profile"),
+            gpu_lock(self.facts.uuid, f"profiling {task.name}-{precision}"),
+            tempfile.TemporaryDirectory() as folder,
+        ):
             return profile_with_ncu(
                 self.host_program, build, task, precision, case, arrays, gpu=self.facts.gpu,
                 environment=self.environment, folder=Path(folder),

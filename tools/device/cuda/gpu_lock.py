@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...phases import phase
 from ..port import DeviceUnavailable
 
 
@@ -31,8 +32,23 @@ def owner_of(path: Path) -> str:
         return "an unknown process"
 
 
+_POLL_S = 0.01
+
 _held = threading.local()
 """Locks of this thread, so that what it does while it holds a GPU may ask for it again."""
+
+
+def _take(fd: int, path: Path, wait_s: float) -> None:
+    deadline = time.monotonic() + wait_s
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        if time.monotonic() >= deadline:
+            raise DeviceUnavailable(
+                f"the GPU was held for {wait_s:g} s by {owner_of(path)}: wait for it or end it ({path})"
+            )
+        time.sleep(_POLL_S)
 
 
 @contextlib.contextmanager
@@ -51,19 +67,8 @@ def gpu_lock(uuid: str, what: str, wait_s: float = 600.0) -> Iterator[None]:
     with contextlib.suppress(OSError):
         os.fchmod(fd, 0o666)
     try:
-        deadline = time.monotonic() + wait_s
-        pause = 0.005
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise DeviceUnavailable(
-                        f"the GPU was held for {wait_s:g} s by {owner_of(path)}: wait for it or end it ({path})"
-                    ) from None
-            time.sleep(pause)
-            pause = min(0.25, pause * 1.5)
+        with phase("wait"):
+            _take(fd, path, wait_s)
         record = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time(), "what": what}
         os.ftruncate(fd, 0)
         os.pwrite(fd, json.dumps(record).encode(), 0)
