@@ -14,6 +14,7 @@ from ..loops import ParallelLoop, effects_known, for_parts, parallel_loops
 from ..macros import expanded
 from ..rule import Rule, Setting, distinct_arguments
 from ..syntax import (
+    Access,
     Kernel,
     Poly,
     Source,
@@ -288,6 +289,8 @@ class RowCooperative(Rule):
                 continue
             item = next((s for s in loops if within(access.node, s.node)), None)
             if item is None:
+                if access.read and not access.written and self._read_first(kernel, access, loops):
+                    continue
                 if access.read or not any(within(access.node, b) for b in loop.body):
                     return False
                 places.setdefault(access.root, set()).add(("once",))
@@ -298,8 +301,17 @@ class RowCooperative(Rule):
             row = {key: v for key, v in renamed.items() if key != ("$",)}
             if not any(shows({k: v}, atom) for k, v in row.items() for atom in _atoms(kernel, loop)):
                 return False
-            places.setdefault(access.root, set()).add((str(sorted(renamed.items())), str(kernel.poly(item.start))))
+            before = [n for n in loop.body if n.end_byte <= item.node.start_byte]
+            start = {} if _starts_at_first(kernel, item, before) else kernel.poly(item.start)
+            places.setdefault(access.root, set()).add((str(sorted(renamed.items())), str(start)))
         return kernel.written_roots <= set(places) and all(len(p) == 1 for p in places.values())
+
+    @staticmethod
+    def _read_first(kernel: Kernel, access: Access, loops: list[Shared]) -> bool:
+        """Return whether a read by all threads comes before all writes of its array, with a combination in between."""
+        writes = [a.node.start_byte for a in kernel.accesses if a.root == access.root and a.written]
+        combined = [s.node.end_byte for s in loops if s.accumulators and s.node.start_byte >= access.node.end_byte]
+        return bool(combined) and min(combined) <= min(writes)
 
     def _body(
         self, source: Source, kernel: Kernel, loop: ParallelLoop, loops: list[Shared], columns: bool

@@ -27,6 +27,7 @@ from ..syntax import (
     text,
     walk,
 )
+from ..unflatten import unflattened
 
 TILES = """\
 // Tiles of `size` that cover `length`; at least one, at most `most` (the kernel strides over the rest).
@@ -53,6 +54,10 @@ class Product:
     right: Node = field(repr=False)
     before: tuple[Node, ...] = field(repr=False)
     after: tuple[Node, ...] = field(repr=False)
+    outer: tuple[Node, ...] = field(default=(), repr=False)
+    """Loops around the one over k: more common indices."""
+    group: str = ""
+    """Rows that share one right operand: `right` depends on `row / group` as well. Empty: all rows do."""
 
 
 class TileProduct(Rule):
@@ -73,12 +78,15 @@ class TileProduct(Rule):
         """Rewrite every kernel that is such a product."""
         spelled = reread(source, expanded(source.text))
         for kernel in spelled.kernels:
-            product = find_product(kernel)
-            if product is None:
-                continue
-            changed = self._kernel(spelled, kernel, product, setting)
-            if changed is not None:
-                return self.apply(Source(changed), setting)
+            flat = unflattened(spelled, kernel)
+            for form in (spelled, Source(flat) if flat is not None else None):
+                seen = form.kernel(kernel.name) if form is not None else None
+                product = find_product(seen) if seen is not None else None
+                if form is None or seen is None or product is None:
+                    continue
+                changed = self._kernel(form, seen, product, setting)
+                if changed is not None:
+                    return self.apply(Source(changed), setting)
         return source.text
 
     def _kernel(self, source: Source, kernel: Kernel, product: Product, setting: Setting) -> str | None:
@@ -107,8 +115,12 @@ class TileProduct(Rule):
             for size, block in threads.items():
                 if setting.narrow == 2 and size > 64:
                     continue
-                grid = f"dim3({tiles_of}({wide}, {size}, 2147483647), {tiles_of}({high}, {size}, 65535))"
-                enough = f"if ((long long){tiles_of}({wide}, {size}, 2147483647) * {tiles_of}({high}, {size}, 65535)"
+                tall = f"{tiles_of}({high}, {size}, 65535)"
+                if product.group:
+                    together = on_host(kernel, launch, product.group)
+                    tall = f"{tiles_of}(({high}) / {together} * {tiles_of}({together}, {size}, 65535), 1, 65535)"
+                grid = f"dim3({tiles_of}({wide}, {size}, 2147483647), {tall})"
+                enough = f"if ((long long){tiles_of}({wide}, {size}, 2147483647) * {tall}"
                 call = f"{{\n    {kernel.name}<{size}><<<{grid}, {block}{rest}>>>({given});\n}}"
                 last = size == min(threads)
                 choices.append(call if last else f"{enough} >= {setting.multiprocessors}) {call}")
@@ -122,17 +134,18 @@ class TileProduct(Rule):
 
     def _point(self, kernel: Kernel, product: Product, row: str, col: str, value: str) -> str:
         """Return the code that finishes one result."""
+        needed = set().union(*(_depends(kernel, n) for n in product.after))
         lines = [
             f"const long long {product.row.variable} = {row};",
             f"const long long {product.col.variable} = {col};",
-            *(dedented(text(n)) for n in product.before),
+            *(dedented(text(n)) for n in product.before if needed & _declared(n)),
             f"float {product.total} = {value};",
             *(dedented(text(n)) for n in product.after),
         ]
         return "\n".join(lines)
 
     def _registers(self, kernel: Kernel, p: Product) -> str:
-        rows, cols, end = text(p.row.bound), text(p.col.bound), text(p.k_end)
+        cols, end, outer = text(p.col.bound), text(p.k_end), _outer(p)
         preamble = "\n".join(dedented(text(n)) for n in p.space.preamble)
         kept = {a: _fill(kernel, p, n, v) for a, n, v in (("left", p.left, p.row), ("right", p.right, p.col))}
         point = indented(
@@ -153,10 +166,9 @@ const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @
 const auto @in_row = [=](int i) {{ return i / 4 * 4 * @across + @thread_row + i % 4; }};
 const auto @in_col = [=](int j) {{ return j / 4 * 4 * @across + @thread_col + j % 4; }};
 {preamble}
-const long long @step_rows = @side, @first_col = blockIdx.x * @step_rows;
-for (long long @first_row = blockIdx.y * @step_rows; @first_row < {rows}; @first_row += gridDim.y * @step_rows) {{
+{_row_tiles(p)}
     float @sums[@per_thread][@per_thread] = {{}};
-    for (long long @first_k = 0; @first_k < {end}; @first_k += @depth) {{
+    {outer}for (long long @first_k = 0; @first_k < {end}; @first_k += @depth) {{
 {indented(kept["left"], 8)}
 {indented(kept["right"], 8)}
         __syncthreads();
@@ -179,7 +191,7 @@ for (long long @first_row = blockIdx.y * @step_rows; @first_row < {rows}; @first
     for (int @i = 0; @i < @per_thread; ++@i) {{
         #pragma unroll
         for (int @j = 0; @j < @per_thread; ++@j) {{
-            if (@first_row + @in_row(@i) < {rows} && @first_col + @in_col(@j) < {cols}) {{
+            if (@first_row + @in_row(@i) < @end_row && @first_col + @in_col(@j) < {cols}) {{
 {point}
             }}
         }}
@@ -187,7 +199,7 @@ for (long long @first_row = blockIdx.y * @step_rows; @first_row < {rows}; @first
 }}"""
 
     def _tensor(self, kernel: Kernel, p: Product, left: Node, right: Node) -> str:
-        rows, cols, end = text(p.row.bound), text(p.col.bound), text(p.k_end)
+        cols, end, outer = text(p.col.bound), text(p.k_end), _outer(p)
         preamble = "\n".join(dedented(text(n)) for n in p.space.preamble)
         fill_left = _fill_bf16(kernel, p, left, p.row, "left")
         fill_right = _fill_bf16(kernel, p, right, p.col, "right")
@@ -215,13 +227,12 @@ __shared__ alignas(16) float @results[8][256];
 const int @warp = threadIdx.x / 32, @lane = threadIdx.x % 32;
 const int @warp_row = @warp / 4 * (@side / 2), @warp_col = @warp % 4 * (@side / 4);
 {preamble}
-const long long @step_rows = @side, @first_col = blockIdx.x * @step_rows;
-for (long long @first_row = blockIdx.y * @step_rows; @first_row < {rows}; @first_row += gridDim.y * @step_rows) {{
+{_row_tiles(p)}
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> @sums[@side / 32][@side / 64];
     for (int @i = 0; @i < @side / 32; ++@i) {{
         for (int @j = 0; @j < @side / 64; ++@j) wmma::fill_fragment(@sums[@i][@j], 0.0f);
     }}
-    for (long long @first_k = 0; @first_k < {end}; @first_k += @depth) {{
+    {outer}for (long long @first_k = 0; @first_k < {end}; @first_k += @depth) {{
 {indented(fill_left, 8)}
 {indented(fill_right, 8)}
         __syncthreads();
@@ -251,7 +262,7 @@ for (long long @first_row = blockIdx.y * @step_rows; @first_row < {rows}; @first
             for (int @e = @lane; @e < 256; @e += 32) {{
                 const long long @row_there = @first_row + @warp_row + @i * 16 + @e / 16;
                 const long long @col_there = @first_col + @warp_col + @j * 16 + @e % 16;
-                if (@row_there < {rows} && @col_there < {cols}) {{
+                if (@row_there < @end_row && @col_there < {cols}) {{
 {point}
                 }}
             }}
@@ -261,6 +272,26 @@ for (long long @first_row = blockIdx.y * @step_rows; @first_row < {rows}; @first
 }}"""
 
 
+def _row_tiles(p: Product) -> str:
+    """Return the head of the loop over tiles of rows; the rows of a tile belong to one group."""
+    rows, group = text(p.row.bound), p.group or text(p.row.bound)
+    return f"""\
+const long long @first_col = blockIdx.x * (long long)@side;
+const long long @group = {group}, @in_group = (@group + @side - 1) / @side, @row_tiles = ({rows}) / @group * @in_group;
+for (long long @tile = blockIdx.y; @tile < @row_tiles; @tile += gridDim.y) {{
+    const long long @first_row = @tile / @in_group * @group + @tile % @in_group * @side;
+    const long long @end_row = (@tile / @in_group + 1) * @group;"""
+
+
+def _outer(p: Product) -> str:
+    """Return the heads of the loops around the one over k."""
+    heads = []
+    for node in p.outer:
+        head = text(node)[: len(text(node)) - len(text(node.child_by_field_name("body")))]
+        heads.append(" ".join(head.split()))
+    return "".join(f"{head} " for head in heads)
+
+
 def find_product(kernel: Kernel) -> Product | None:
     """Recognise a kernel whose threads each sum products of one row and one column."""
     space = index_space(kernel)
@@ -268,14 +299,14 @@ def find_product(kernel: Kernel) -> Product | None:
         return None
     if not distinct_arguments(kernel) or "volatile" in text(kernel.body):
         return None
-    loops = [n for n in space.body if n.type == "for_statement"]
-    if len(loops) != 1 or sum(n.type in ("for_statement", "while_statement") for s in space.body for n in walk(s)) != 1:
+    nest = _nest(kernel, space)
+    if nest is None:
         return None
-    loop = loops[0]
+    first, *_ = nest
+    *outer, loop = nest
     parts = for_parts(loop)
+    assert parts is not None
     inner = statements(loop.child_by_field_name("body"))
-    if parts is None or parts[3] != "<" or parts[5] != {(): 1} or kernel.poly(parts[2]) != {} or len(inner) != 1:
-        return None
     k, k_type, _, _, k_end, _ = parts
     sum_ = real(inner[0].named_children)[0] if inner[0].type == "expression_statement" else None
     if sum_ is None or sum_.type != "assignment_expression" or text(sum_.child_by_field_name("operator")) != "+=":
@@ -284,7 +315,7 @@ def find_product(kernel: Kernel) -> Product | None:
     value = sum_.child_by_field_name("right")
     if value is None or value.type != "binary_expression" or text(value.child_by_field_name("operator")) != "*":
         return None
-    position = space.body.index(loop)
+    position = space.body.index(first)
     before = list(space.body[:position])
     start = next((n for n in before if n.type == "declaration" and _declares_zero(n, total)), None)
     if start is None or kernel.declared.get(total) != "float":
@@ -295,20 +326,23 @@ def find_product(kernel: Kernel) -> Product | None:
     names = [a.variable for a in space.axes]
     operands = [value.child_by_field_name("left"), value.child_by_field_name("right")]
     depends = [_depends(kernel, n) for n in operands]
-    if (
-        any(k not in d for d in depends)
-        or any(len(d & set(names)) != 1 for d in depends)
-        or depends[0] & set(names) == depends[1] & set(names)
-    ):
-        return None
-    if any(not _loads(kernel, n) for n in operands):
+    if any(k not in d for d in depends) or any(not _loads(kernel, n) for n in operands):
         return None
     stored = _stored_fast(kernel, names)
     if stored is None:
         return None
     col = stored
     row = next(n for n in names if n != col)
-    left, right = (operands[0], operands[1]) if row in depends[0] else (operands[1], operands[0])
+    across = [col in d for d in depends]
+    if across.count(True) != 1 or row not in depends[across.index(False)]:
+        return None
+    left, right = operands[across.index(False)], operands[across.index(True)]
+    group = ""
+    if row in depends[across.index(True)]:
+        shared = _group(kernel, right, row)
+        if shared is None:
+            return None
+        group = shared
     row_axis, col_axis = space.axis_of(row), space.axis_of(col)
     assert row_axis is not None
     assert col_axis is not None
@@ -319,7 +353,39 @@ def find_product(kernel: Kernel) -> Product | None:
     after = space.body[position + 1 :]
     if any(n.type in ("return_statement", "continue_statement", "break_statement") for s in after for n in walk(s)):
         return None
-    return Product(space, row_axis, col_axis, loop, k, k_type, k_end, total, left, right, tuple(before), tuple(after))
+    return Product(
+        space, row_axis, col_axis, loop, k, k_type, k_end, total, left, right, tuple(before), tuple(after),
+        tuple(outer), group,
+    )  # fmt: skip
+
+
+def _nest(kernel: Kernel, space: Space) -> list[Node] | None:
+    """Return the loops around the one sum, outermost first: all from zero, in steps of one, to bounds of the kernel."""
+    found: list[Node] = []
+    inside = [n for n in space.body if n.type == "for_statement"]
+    while len(inside) == 1 and inside[0].type == "for_statement":
+        parts = for_parts(inside[0])
+        if parts is None or parts[3] != "<" or parts[5] != {(): 1} or kernel.poly(parts[2]) != {}:
+            return None
+        if _free(text(parts[4]), kernel):
+            return None
+        found.append(inside[0])
+        inside = list(statements(inside[0].child_by_field_name("body")))
+    loops = sum(n.type in ("for_statement", "while_statement") for s in space.body for n in walk(s))
+    return found if found and len(inside) == 1 and loops == len(found) else None
+
+
+def _group(kernel: Kernel, operand: Node | None, row: str) -> str | None:
+    """Return G if an operand depends on a row through `row / G` alone, G one of the kernel's scalars."""
+    found: set[str] = set()
+    for access in kernel.accesses_in(operand, row) if operand is not None else []:
+        for atom in {a for key in access.index for a in key}:
+            rest = re.sub(rf"(?<![\w.]){re.escape(row)}/(\w+)(?!\w)", lambda m: found.add(m[1]) or "", atom)
+            if re.search(rf"(?<![\w.]){re.escape(row)}(?!\w)", rest):
+                return None
+    name = found.pop() if len(found) == 1 else ""
+    parameter = kernel.parameter(name)
+    return name if parameter is not None and not parameter.pointer and name not in kernel.assigned else None
 
 
 def _declares_zero(node: Node, name: str) -> bool:
@@ -366,7 +432,7 @@ def _stored_fast(kernel: Kernel, names: list[str]) -> str | None:
 
 def _free(expression: str, kernel: Kernel) -> bool:
     """Return whether an expression names anything but the kernel's scalars."""
-    scalars = {p.name for p in kernel.parameters if not p.pointer}
+    scalars = {p.name for p in kernel.parameters if not p.pointer} | {"long", "int", "unsigned", "size_t"}
     return any(n not in scalars for n in re.findall(r"(?<![\w.])[A-Za-z_]\w*", expression))
 
 
@@ -390,28 +456,36 @@ def _runs_along(kernel: Kernel, p: Product, operand: Node) -> bool:
 def _declarations(p: Product, operand: Node, kernel: Kernel) -> list[str]:
     """Return the declarations before the loop that an operand needs."""
     needed = _depends(kernel, operand)
-    return [
-        dedented(text(n))
-        for n in p.before
-        if any(declared_name(c) in needed for c in n.children_by_field_name("declarator"))
-    ]
+    return [dedented(text(n)) for n in p.before if needed & _declared(n)]
+
+
+def _declared(node: Node) -> set[str]:
+    """Return the names that a statement declares."""
+    return {declared_name(c) for c in node.children_by_field_name("declarator")}
 
 
 def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis) -> str:
     """Return the code that brings one operand's tile to shared memory, coalesced."""
     which = "left" if axis is p.row else "right"
     first = "@first_row" if axis is p.row else "@first_col"
+    bound = "@end_row" if axis is p.row else text(axis.bound)
     along = _runs_along(kernel, p, operand)
     at, step = ("@e / @depth", "@e % @depth") if along else ("@e % @side", "@e / @side")
-    lines = "".join(f"    {d}\n" for d in _declarations(p, operand, kernel))
+    lines = _group_row(p, axis) + "".join(f"    {d}\n" for d in _declarations(p, operand, kernel))
     return f"""\
+#pragma unroll
 for (int @e = threadIdx.x; @e < @side * @depth; @e += @across * @across) {{
     const int @at = {at}, @step = {step};
     const long long {axis.variable} = {first} + @at;
     const long long {p.k} = @first_k + @step;
-{lines}    const bool @inside = {axis.variable} < {text(axis.bound)} && {p.k} < {text(p.k_end)};
+{lines}    const bool @inside = {axis.variable} < {bound} && {p.k} < {text(p.k_end)};
     @{which}_tile[@step][@at] = @inside ? {text(operand)} : 0.0f;
 }}"""
+
+
+def _group_row(p: Product, axis: Axis) -> str:
+    """Return the declaration of the row that names a tile's group, where the other operand needs it."""
+    return f"    const long long {p.row.variable} = @first_row;\n" if p.group and axis is p.col else ""
 
 
 def _fill_bf16(kernel: Kernel, p: Product, operand: Node, axis: Axis, which: str) -> str:
@@ -419,10 +493,11 @@ def _fill_bf16(kernel: Kernel, p: Product, operand: Node, axis: Axis, which: str
     first = "@first_row" if axis is p.row else "@first_col"
     along = _runs_along(kernel, p, operand)
     at, step = ("@e / (@depth / 8)", "@e % (@depth / 8) * 8") if along else ("@e % (@side / 8) * 8", "@e / (@side / 8)")
-    lines = "".join(f"    {d}\n" for d in _declarations(p, operand, kernel))
+    lines = _group_row(p, axis) + "".join(f"    {d}\n" for d in _declarations(p, operand, kernel))
     place = f"@{which}_tile[@at][@step]" if along else f"@{which}_tile[@step][@at]"
-    fast, bound = (p.k, text(p.k_end)) if along else (axis.variable, text(axis.bound))
-    slow, limit = (axis.variable, text(axis.bound)) if along else (p.k, text(p.k_end))
+    last = "@end_row" if axis is p.row else text(axis.bound)
+    fast, bound = (p.k, text(p.k_end)) if along else (axis.variable, last)
+    slow, limit = (axis.variable, last) if along else (p.k, text(p.k_end))
     item = substitute(text(operand), {fast: f"({fast} + @i)"})
     return f"""\
 for (int @e = threadIdx.x; @e < @side * @depth / 8; @e += 256) {{
