@@ -24,6 +24,10 @@ Outputs: TypeAlias = "dict[str, Expected]"
 """What a task's reference returns: the expected outputs by name."""
 
 
+class NoBaseline(LookupError):
+    """The task has no kernel in this precision."""
+
+
 class CaseSet(StrEnum):
     """Which set a case belongs to."""
 
@@ -114,10 +118,20 @@ class Task:
     folder: Path = field(default=Path(), compare=False)
     tensor_cores: bool = False
     """The work is a matrix product that tensor cores can do in bf16."""
+    differential: bool = False
+    """There is no definition: the reference runs the original kernel. Every result says so."""
 
     def source(self, precision: Precision) -> str:
-        """Return the baseline's CUDA source."""
-        return (self.folder / f"{precision}.cu").read_text()
+        """Return the baseline's CUDA source.
+
+        Raises:
+            NoBaseline: a task of the user's own has no kernel in this precision.
+        """
+        file = self.folder / f"{precision}.cu"
+        if not file.is_file():
+            there = ", ".join(sorted(path.stem for path in self.folder.glob("*.cu"))) or "none"
+            raise NoBaseline(f"task {self.name} has no kernel in {precision} ({file} is missing; there is: {there})")
+        return file.read_text()
 
     def in_set(self, *sets: CaseSet) -> tuple[Case, ...]:
         """Return the cases of these sets, in order."""

@@ -1,0 +1,263 @@
+"""Make a task folder from a `.cu` file: parse, guess, write, and try the original on this machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ...benchmark.contract import Precision, Role
+from ...benchmark.registry import load_task
+from ...benchmark.task import CaseSet, Task
+from ..device.port import Device, Unsupported
+from ..device.select import get_device
+from ..judge.screen import screen
+from ..judge.verify import verify
+from ..records import Candidate, Record
+from .adapter import adapted, entry_name
+from .cpp import Source
+from .errors import NotATask
+from .extract import Extract, extract
+from .flatten import flatten
+from .guess import Guess, guess
+from .launcher import Launcher, find_launcher
+from .origin import FILE, FOLDER, Origin
+from .task_file import task_text
+
+_SCRATCH = re.compile(r".*(scratch|workspace|partial|tmp|temp|buffer|intermediate).*", re.IGNORECASE)
+_MULTIPLES = (1, 32, 256)
+
+Ask = Callable[[str, str, str], str]
+"""Of a parameter, what is wanted (`role` or `shape`) and the guess: the answer."""
+
+
+class Parameter(Record):
+    """What a parameter of the launcher was taken for."""
+
+    name: str
+    role: str
+    """in, out, inout, size, scalar, or scratch."""
+    shape: str = ""
+    guessed: bool
+    why: str
+
+
+class Initiated(Record):
+    """A task folder that was made."""
+
+    folder: str
+    launcher: str
+    precisions: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    changes: tuple[str, ...]
+    differential: bool
+    checked: str
+    """What the original did on this machine, in one line; empty: not tried."""
+
+
+def init(
+    source: Path,
+    out: Path | None = None,
+    *,
+    launcher: str = "",
+    include: Sequence[Path] = (),
+    defines: Mapping[str, str] | None = None,
+    template: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
+    shapes: Mapping[str, str] | None = None,
+    reference: str = "",
+    device: str = "auto",
+    check: bool = True,
+    ask: Ask | None = None,
+) -> Initiated:
+    """Write a task folder for a launcher of a file (default: `./<launcher>`), and try it.
+
+    Args:
+        launcher: its name, where the file has several.
+        include, defines: as for the compiler: folders of the project's headers, and macros.
+        template: values of template parameters.
+        roles: `in`, `out`, `inout`, `size`, `scalar` or `scratch` for a parameter, instead of a guess.
+        shapes: the number of elements of an array, in the sizes, instead of a guess.
+        reference: `FILE.py:FUNCTION`, a definition in Python; else the original kernel is its own reference.
+        device: where to try it.
+        ask: called for every guess; else guesses are taken and marked.
+
+    Raises:
+        NotATask: the file or an argument cannot be used; the message says what to change.
+        DeviceUnavailable: `check` on a device that this machine lacks.
+    """
+    flat = Source(flatten(source, include=include, defines=defines))
+    chosen = find_launcher(flat, source.name, name=launcher, template=template)
+    if not Source(source.read_text()).named(chosen.function.name):
+        raise NotATask(f"{chosen.function.qualified} is not in {source} but in a header of it: give that file")
+    taken = extract(flat, chosen, source.name)
+    guesses, given = _guesses(taken, roles or {}, shapes or {}, ask)
+    scratch = {
+        n: g.shape
+        for n, g in guesses.items()
+        if (roles or {}).get(n) == "scratch" or (n not in given and _is_scratch(n, g))
+    }
+    folder = (out or Path(chosen.function.name)).resolve()
+    if folder.exists() and any(folder.iterdir()):
+        raise NotATask(f"{folder} exists and is not empty: choose another with --out")
+    python, function = _reference(
+        reference, [n for n, g in guesses.items() if n not in scratch and g.role is not Role.OUT]
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        checked = _write_and_try(
+            folder, source, taken, guesses, given, scratch, python, function, get_device(device) if check else None
+        )
+    except NotATask:
+        shutil.rmtree(folder)
+        raise
+    return Initiated(
+        folder=str(folder),
+        launcher=chosen.function.qualified,
+        precisions=tuple(p.value for p in _precisions(chosen)),
+        parameters=tuple(
+            Parameter(
+                name=n,
+                role="scratch" if n in scratch else g.role.value,
+                shape=g.shape,
+                guessed=n not in given,
+                why=g.why,
+            )
+            for n, g in guesses.items()
+        ),
+        changes=taken.changes,
+        differential=not function,
+        checked=checked,
+    )
+
+
+def _guesses(
+    taken: Extract, roles: Mapping[str, str], shapes: Mapping[str, str], ask: Ask | None
+) -> tuple[dict[str, Guess], frozenset[str]]:
+    found = guess(Source(taken.text), taken.launcher)
+    if unknown := sorted({*roles, *shapes} - set(found)):
+        raise NotATask(f"{taken.launcher.function.name} has no parameter {unknown[0]!r}: it has {', '.join(found)}")
+    asked: set[str] = set()
+    for name, g in found.items():
+        role, shape = roles.get(name, ""), shapes.get(name, "")
+        if ask and not role:
+            role = ask(name, "role", g.role.value)
+        if ask and g.role.is_array and not shape:
+            shape = ask(name, "shape", g.shape)
+        if role and role != "scratch":
+            try:
+                g = replace(g, role=Role(role))
+            except ValueError:
+                raise NotATask(f"role of {name}: {role!r} is none of in, out, inout, size, scalar, scratch") from None
+        if shape:
+            g = replace(g, shape=shape)
+        if ask or (name in roles and (name in shapes or not g.role.is_array)):
+            asked.add(name)
+        found[name] = g
+    return found, frozenset(asked)
+
+
+def _is_scratch(name: str, g: Guess) -> bool:
+    return g.role is Role.INOUT and _SCRATCH.fullmatch(name) is not None
+
+
+def _precisions(launcher: Launcher) -> tuple[Precision, ...]:
+    if launcher.storage:
+        return (Precision.FP32, Precision.BF16)
+    low = any("bfloat16" in p.type for p in launcher.plain)
+    return (Precision.BF16,) if low else (Precision.FP32,)
+
+
+def _reference(given: str, wanted: Sequence[str]) -> tuple[str, str]:
+    """Return the text of a Python file and the name of the function in it that is the reference."""
+    if not given:
+        return "", ""
+    name, _, function = given.rpartition(":")
+    path = Path(name)
+    if not name or not path.is_file():
+        raise NotATask(f"reference {given!r}: give FILE.py:FUNCTION")
+    try:
+        text = path.read_text()
+        tree = ast.parse(text)
+    except (SyntaxError, OSError, UnicodeDecodeError) as error:
+        raise NotATask(f"{path} is no Python: {error}") from None
+    found = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function), None)
+    if found is None:
+        raise NotATask(f"{path} has no function {function!r}")
+    if len(found.args.args) != len(wanted):
+        raise NotATask(
+            f"{path}: {function} takes {len(found.args.args)} arguments; it will be called with {len(wanted)}: "
+            f"{', '.join(wanted)}"
+        )
+    return text, function
+
+
+def _write_and_try(
+    folder: Path,
+    source: Path,
+    taken: Extract,
+    guesses: Mapping[str, Guess],
+    given: frozenset[str],
+    scratch: Mapping[str, str],
+    reference: str,
+    function: str,
+    device: Device | None,
+) -> str:
+    launcher = taken.launcher
+    entry = entry_name(launcher.function.name)
+    title = f"{launcher.function.qualified} of {source.name}, in the form that task.py describes."
+    (folder / FOLDER).mkdir()
+    shutil.copy(source, folder / FOLDER / source.name)
+    origin = Origin(
+        file=source.name,
+        launcher=launcher.function.qualified,
+        template=launcher.arguments,
+        storage=launcher.storage,
+        scratch=tuple(scratch),
+        waits=taken.waits,
+        changes=taken.changes,
+    )
+    (folder / FILE).write_text(origin.model_dump_json(indent=2) + "\n")
+    tried = ""
+    for multiple in _MULTIPLES:
+        text = task_text(
+            launcher, guesses, given, entry=entry, scratch=tuple(scratch), title=title.rstrip("."), multiple=multiple,
+            reference=reference, reference_name=function,
+        )  # fmt: skip
+        (folder / "task.py").write_text(text)
+        load_task.cache_clear()
+        task = load_task(str(folder))
+        for precision in _precisions(launcher):
+            written = adapted(taken, task.contract, precision, scratch, title)
+            if violations := screen(written, task.contract):
+                listed = "\n".join(f"  - {v.what}: {v.why}" for v in violations)
+                raise NotATask(f"{source.name}: what the launcher needs holds things that no kernel may:\n{listed}")
+            (folder / f"{precision}.cu").write_text(written)
+        if device is None:
+            return ""
+        tried = _try(task, _precisions(launcher)[0], device)
+        if not tried.startswith("FAILED"):
+            return tried
+    return tried
+
+
+def _try(task: Task, precision: Precision, device: Device) -> str:
+    """Build the original, run it at the small sizes and look for faults that results do not show; say what came of it."""
+    source = task.source(precision)
+    build = device.build(Candidate(source=source), task, precision)
+    if not build.ok:
+        raise NotATask(f"what was made of the file does not build on the {device.name} device:\n{build.log[-3000:]}")
+    verdict = verify(build, task, precision, device, cases=task.in_set(CaseSet.SMALL), source=source)
+    if not verdict.passed:
+        return f"FAILED on the {device.name} device: {verdict.summary}"
+    looked = ""
+    try:
+        if found := device.sanitize(build, task, precision, task.in_set(CaseSet.SMALL)[min(1, len(task.cases) - 1)]):
+            return f"FAILED on the {device.name} device: {found[0].reason}"
+        looked = ", no race and no access out of bounds found"
+    except Unsupported as error:
+        looked = f" (not looked for races: {error})"
+    return f"ran on the {device.name} device at {len(verdict.cases)} sizes{looked}"
