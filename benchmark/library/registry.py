@@ -1,0 +1,26 @@
+"""Which library computes which task."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from . import dense, elementwise, neural, ordering, sparse, transform
+from .arm import Arm
+
+_ARMS: Final[dict[str, tuple[Arm, ...]]] = {
+    task: arms
+    for family in (elementwise, dense, neural, transform, ordering, sparse)
+    for task, arms in family.ARMS.items()
+}
+
+NOT_COVERED: Final = {
+    "rope": "no library has rotary embeddings with angles computed in the call",
+    "merge_attn_states": "no library merges two attention states",
+    "triangle_attention": "a softmax per channel is in no library",
+}
+"""Tasks that no library covers, and why."""
+
+
+def arms(task: str) -> tuple[Arm, ...]:
+    """Return the arms of a task that run in PyTorch's process; `cub.CUB` has further ones."""
+    return _ARMS.get(task, ())

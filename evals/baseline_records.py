@@ -1,0 +1,79 @@
+"""What is measured of the baselines and of the libraries beside them: records, and the file that collects them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from ..tools.records import Diagnosis, Profile, Record
+
+
+class TimedCase(Record):
+    """A baseline, or a library's arm, judged and timed at one case."""
+
+    kind: Literal["case"] = "case"
+    unit: str
+    arm: str = ""
+    """The library and its function; empty: the task's baseline."""
+    case: str
+    set: str
+    status: str
+    """The judge's word, or `unsupported` with a reason."""
+    reason: str = ""
+    worst_ratio: float = 0.0
+    """Largest |error| ÷ bound."""
+    time_us: float | None = None
+    """Device time of a call with a cold L2, the median of `calls`; plans made before."""
+    calls: int = 0
+    planned_us: float | None = None
+    """Libraries: host time of planning, a call and waiting for it; nothing is kept but the library's own handle."""
+    floor_us: float | None = None
+
+
+class ProfiledBaseline(Record):
+    """A baseline under the profiler at one case."""
+
+    kind: Literal["profile"] = "profile"
+    unit: str
+    case: str
+    profile: Profile
+    diagnosis: Diagnosis
+
+
+class Failed(Record):
+    """What could not be measured, and why. It is tried again."""
+
+    kind: Literal["failed"] = "failed"
+    unit: str
+    what: str
+    reason: str
+
+
+Measured = Annotated[TimedCase | ProfiledBaseline | Failed, Field(discriminator="kind")]
+_LINE: TypeAdapter[TimedCase | ProfiledBaseline | Failed] = TypeAdapter(Measured)
+
+
+def read_measured(path: Path) -> list[TimedCase | ProfiledBaseline]:
+    """Return what a file holds, the last of each; failures and a line cut short by a kill are left out."""
+    found: dict[tuple[str, ...], TimedCase | ProfiledBaseline] = {}
+    for line in path.read_text().splitlines() if path.is_file() else ():
+        try:
+            record = _LINE.validate_json(line)
+        except ValueError:
+            continue
+        if isinstance(record, TimedCase):
+            found[record.unit, record.arm or "-", record.set, record.case] = record
+        elif isinstance(record, ProfiledBaseline):
+            found[(record.unit,)] = record
+    return list(found.values())
+
+
+def append_measured(path: Path, records: Iterable[Record]) -> None:
+    """Add records to a file, a line each."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        for record in records:
+            file.write(record.model_dump_json(exclude_defaults=False) + "\n")

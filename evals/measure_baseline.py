@@ -1,0 +1,196 @@
+"""One piece of work on the baselines: cases of a unit judged and timed, by itself or by libraries, or a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from ..benchmark.contract import Precision
+from ..benchmark.registry import load_task
+from ..benchmark.task import Case, CaseSet, Task
+from ..tools.device.cuda.device import CudaDevice
+from ..tools.device.cuda.gpu_lock import gpu_lock
+from ..tools.device.port import CallResult, DeviceUnavailable, Runner, Unsupported
+from ..tools.device.runner.client import Limits, RunnerFault, RunnerProcess
+from ..tools.judge.check_case import Step, check_case
+from ..tools.judge.poison import PATTERNS
+from ..tools.judge.reference import instance
+from ..tools.judge.seeds import fresh_seed
+from ..tools.profile.roofline import floor
+from ..tools.records import Candidate, Record, Status
+from .baseline_records import Failed, ProfiledBaseline, TimedCase
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LIMITS: Final = Limits(start_s=120, call_s=60)
+_ONE_CALL: Final = (Step(0, True, PATTERNS[0], ""),)
+_WAKE_CALLS: Final = 100
+"""Empty calls before timing: the GPU's clocks went down while data were made."""
+_DEAR_US: Final = 50_000
+"""Above this a single timed call does: its noise is far below its time."""
+_CALLS: Final = 11
+
+
+@dataclass(frozen=True)
+class Exclusive:
+    """A runner that holds the GPU while it loads and calls, but not while the judge draws and compares."""
+
+    runner: Runner
+    hold: Any
+    """Returns a context in which this process has the GPU to itself."""
+
+    def load_case(self, case: Case, arrays: Mapping[str, NDArray[Any]], *, new_pointers: bool = True) -> None:
+        """As the port says."""
+        with self.hold():
+            self.runner.load_case(case, arrays, new_pointers=new_pointers)
+
+    def call(self, poison: int = 0xFF, positions: Mapping[str, NDArray[Any]] | None = None) -> CallResult:
+        """As the port says."""
+        with self.hold():
+            return self.runner.call(poison, positions)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """One unit on one GPU."""
+
+    device: CudaDevice
+    task: Task
+    precision: Precision
+
+    @property
+    def unit(self) -> str:
+        return f"{self.task.name}-{self.precision}"
+
+    def hold(self) -> AbstractContextManager[None]:
+        return gpu_lock(self.device.facts.uuid, f"measuring {self.unit}", wait_s=3600)
+
+    def start(self, source: str) -> RunnerProcess:
+        """Build and load a source of the contract.
+
+        Raises:
+            Unsupported: it does not build.
+        """
+        build = self.device.build(Candidate(source=source), self.task, self.precision)
+        if not build.ok:
+            raise Unsupported(f"it does not build: {build.log[-600:]}")
+        return RunnerProcess(
+            self.device.host_program, Path(build.library), self.task, self.precision, limits=_LIMITS,
+            environment=self.device.environment,
+        )  # fmt: skip
+
+    def judged(self, runner: Runner, case: Case, arm: str) -> TimedCase:
+        """Judge one call of a case."""
+        seed = fresh_seed()
+        instance(self.task, case, self.precision, seed)  # drawn while others have the GPU
+        known: dict[str, Any] = {"unit": self.unit, "arm": arm, "case": case.name, "set": case.set.value}
+        try:
+            outcome = check_case(
+                Exclusive(runner, self.hold),  # type: ignore[arg-type]
+                self.task, self.precision, case, (seed, seed), _ONE_CALL,
+            )  # fmt: skip
+        except (Unsupported, RunnerFault) as error:
+            return TimedCase(**known, status=Status.UNSUPPORTED, reason=str(error)[:300])
+        found = outcome.evidence
+        bound = floor(self.task, self.precision, case, self.device.gpu).time_us
+        known |= {"worst_ratio": found.worst_ratio, "floor_us": bound}
+        return TimedCase(**known, status=outcome.status.value, reason=found.reason[:300])
+
+
+def time_baseline(task: str, precision: str, set_: CaseSet, cases: Sequence[str], control: Any = None) -> list[Record]:
+    """Judge and time a unit's baseline at these cases."""
+    bench = _bench(task, precision)
+    return _in_runner(bench, bench.task.source(bench.precision), "", _named(bench.task, set_, cases))
+
+
+def time_libraries(task: str, precision: str, set_: CaseSet, cases: Sequence[str], control: Any = None) -> list[Record]:
+    """Judge and time every library arm of a unit at these cases."""
+    from ..benchmark.library.cub import CUB, cub_source
+    from ..benchmark.library.registry import arms
+    from .library_runner import LibraryRunner
+
+    bench, found = _bench(task, precision), []
+    chosen = _named(bench.task, set_, cases)
+    if task in CUB:
+        found += _in_runner(bench, cub_source(task, bench.precision), CUB[task], chosen)
+    for arm in arms(task):
+        runner = LibraryRunner(arm, bench.task, bench.precision)
+        for case in chosen:
+            timed = bench.judged(runner, case, arm.name)
+            if timed.status == Status.PASS and case.set is not CaseSet.SMALL:
+                with bench.hold():
+                    device_us, planned_us = runner.time(_CALLS), runner.time_planned()
+                timed = timed.model_copy(
+                    update={"time_us": median(device_us), "calls": len(device_us), "planned_us": planned_us}
+                )
+            found.append(timed)
+    return found
+
+
+def profile_baseline(task: str, precision: str, device: str, control: Any = None) -> list[Record]:
+    """Profile and diagnose a unit's baseline at the heaviest case that the device times."""
+    from ..tools.diagnose import diagnose
+    from ..tools.ncu import ncu
+    from ..tools.nvcc import nvcc
+
+    where = {"task": task, "precision": precision}
+    source = load_task(task).source(Precision(precision))
+    built = answer = nvcc.invoke({"source": source, "device": device, **where})
+    if answer["status"] == "ok":
+        answer = ncu.invoke({"build": built["build"], "device": device, **where})
+    if answer["status"] == "ok":
+        profile = answer["profile"]
+        answer = diagnose.invoke({"profile": profile, "build": built["build"], "source": source, **where})
+    if answer["status"] != "ok":
+        reason = f"{answer['status']}: {answer.get('reason', '')[:300]}"
+        return [Failed(unit=f"{task}-{precision}", what="profile", reason=reason)]
+    return [
+        ProfiledBaseline(unit=f"{task}-{precision}", case=profile["case"], profile=profile, diagnosis=answer),
+    ]
+
+
+def _bench(task: str, precision: str) -> _Bench:
+    return _Bench(CudaDevice(), load_task(task), Precision(precision))
+
+
+def _named(task: Task, set_: CaseSet, names: Sequence[str]) -> list[Case]:
+    return [case for case in task.in_set(set_) if case.name in names]
+
+
+def _in_runner(bench: _Bench, source: str, arm: str, cases: Sequence[Case]) -> list[Record]:
+    """Judge and time a source with the contract's entries; a process that died is started again."""
+    found: list[Record] = []
+    left = list(cases)
+    try:
+        while left:
+            with bench.start(source) as runner:
+                while left and runner.dead is None:
+                    timed = bench.judged(runner, left.pop(0), arm)
+                    if timed.status == Status.PASS and timed.set != CaseSet.SMALL:
+                        with bench.hold():
+                            samples = list(_cold_us(runner))
+                        timed = timed.model_copy(
+                            update={"time_us": median(samples) if samples else None, "calls": len(samples)}
+                        )
+                    found.append(timed)
+    except (Unsupported, DeviceUnavailable, RunnerFault, OSError) as error:
+        found.append(Failed(unit=bench.unit, what=arm or "baseline", reason=f"{type(error).__name__}: {error}"[:300]))
+    return found
+
+
+def _cold_us(runner: RunnerProcess) -> Iterator[float]:
+    """Yield cold device times of single calls, microseconds, few where they are long."""
+    runner.time("empty", _WAKE_CALLS, 0)
+    first = runner.time("cold", 1, 0)
+    if isinstance(first, CallResult):
+        return
+    yield from first.device_us
+    if first.device_us[0] < _DEAR_US:
+        more = runner.time("cold", 2 if first.device_us[0] > _DEAR_US / 25 else _CALLS - 1, 0)
+        if not isinstance(more, CallResult):
+            yield from more.device_us
