@@ -146,13 +146,8 @@ class CudaDevice:
             CallFailed: a call failed.
         """
         builds = {"baseline": baseline, "candidate": candidate}
-        drawn: dict[str, dict[str, NDArray[Any]]] = {}
+        data = [(case, case_arrays(task, precision, case)) for case in cases]  # before the GPU is held
         readings = []
-
-        def arrays_of(case: Case) -> dict[str, NDArray[Any]]:
-            if case.name not in drawn:
-                drawn[case.name] = case_arrays(task, precision, case)
-            return drawn[case.name]
 
         def sm_clock_mhz(runners: Runners) -> float | None:
             clocks = read_clocks(self.facts.uuid, (os.getpid(), *(runner.pid for runner in runners.values())))
@@ -163,8 +158,7 @@ class CudaDevice:
 
         with gpu_lock(self.facts.uuid, f"timing {task.name}-{precision}"), phase("time"):
             speedup = compare_on_gpu(
-                lambda side: self._start(builds[side], task, precision), task, precision, cases, self.gpu, arrays_of,
-                sm_clock_mhz,
+                lambda side: self._start(builds[side], task, precision), task, precision, data, self.gpu, sm_clock_mhz
             )  # fmt: skip
         notes = list(speedup.notes)
         if slowed := sorted({reason for reading in readings for reason in reading.throttles}):

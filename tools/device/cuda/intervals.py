@@ -34,14 +34,18 @@ def trimmed_mean(samples: Sequence[float]) -> float:
     return fmean(ordered[cut : len(ordered) - cut])
 
 
-def ratio_interval(baseline: Sequence[float], candidate: Sequence[float], resolution: float = 0.0) -> Interval:
-    """Return baseline ÷ candidate of two lists of logarithms, one number per process, with Welch's interval.
+Parts = Sequence[Sequence[float]]
+"""Logarithms of times that add up to a mean: each part has one number per process."""
+
+
+def ratio_interval(baseline: Parts, candidate: Parts, resolution: float = 0.0) -> Interval:
+    """Return baseline ÷ candidate with Welch's interval, the parts' errors independent of each other.
 
     `resolution`: what the clock can't tell apart, as a share of the time: the interval is never narrower on either
-    side. With a single process on a side nothing is known of its scatter, and the interval is the resolution alone.
+    side. Of the scatter of a part with a single process nothing is known, and it adds nothing to the interval.
     """
-    middle = fmean(baseline) - fmean(candidate)
-    parts = [(variance(side) / len(side), len(side) - 1) for side in (baseline, candidate) if len(side) > 1]
+    middle = sum(map(fmean, baseline)) - sum(map(fmean, candidate))
+    parts = [(variance(p) / len(p), len(p) - 1) for p in (*baseline, *candidate) if len(p) > 1]
     spread = sum(part for part, _ in parts)
     half = resolution
     if spread > 0:

@@ -10,15 +10,15 @@
 struct Samples {
   std::vector<double> device_us;  // events around the call, on its stream
   std::vector<double> wall_us;    // host clock around the call and a device-wide synchronize
-  double queue_us = 0;            // host time to queue one call
   int calls = 0;                  // made in all
   std::string error;
 };
 
 // Run `prepare`, (cold) evict the L2, queue enough work to hide the launch, then time `call`: `repetitions` times by
-// events, `walls` times by the host's clock.
+// events, `walls` times by the host's clock. `queue_us` is the host time to queue one call; while it is negative, calls
+// that are not timed come first and set it.
 Samples measure(bool cold, int repetitions, int walls, cudaStream_t stream, const std::function<void()>& prepare,
-                const std::function<int()>& call);
+                const std::function<int()>& call, double& queue_us);
 
 // Keep the stream busy for so long; other streams go on.
 void hold_stream(cudaStream_t stream, double microseconds);

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.task import Case
-from cudamaster.tools.device.cuda.timing import FEW_PAIRS, compare_on_gpu, schedule
+from cudamaster.tools.device.cuda.samples import schedule
+from cudamaster.tools.device.cuda.timing import compare_on_gpu
 from cudamaster.tools.device.gpu_model import gpu_model
 from cudamaster.tools.device.port import CallFailed
 from cudamaster.tools.device.runner.client import RunnerProcess
@@ -30,8 +31,8 @@ def compared(start: Start, baseline: str, candidate: str, *cases: Case, min_byte
     task = dataclasses.replace(make_task(), min_bytes=lambda s, p: min_bytes, complexity=lambda s: s["N"])
     sources = {"baseline": baseline, "candidate": candidate}
     return compare_on_gpu(
-        lambda side: start(sources[side]), task, Precision.FP32, cases or (make_case(1000),),
-        gpu_model(), lambda c: make_arrays(c.sizes["N"]), lambda _: 1980.0,
+        lambda side: start(sources[side]), task, Precision.FP32,
+        [(case, make_arrays(case.sizes["N"])) for case in cases or (make_case(1000),)], gpu_model(), lambda _: 1980.0,
     )  # fmt: skip
 
 
@@ -62,8 +63,8 @@ def test_bytes_set_the_floor_beyond_what_the_l2_keeps(start: Start) -> None:
 
 
 def test_scattered_times_are_noisy(start: Start) -> None:
-    wild = GOOD.replace("{\n", '{ setenv("FAKE_US", getpid() % 2 ? "50" : "100", 1);\n', 1)
-    assert any(n.startswith("noisy:") for n in compared(start, taking(100), wild).notes)
+    there = with_offsets(start, [0.0] * 8, [0.0, 20.0] * 4)
+    assert any(n.startswith("noisy:") for n in compared(there, offset(1), offset(1) + "//").notes)
 
 
 def test_work_that_the_events_did_not_see_is_suspect(start: Start) -> None:
@@ -112,11 +113,12 @@ def test_a_failing_side_is_named(start: Start) -> None:
     assert caught.value.result.status == "crash"
 
 
-def test_a_slower_baseline_is_timed_less_often() -> None:
-    plans = [schedule(us) for us in (3, 500, 5_000)]
-    counts = [p.turns * p.calls for p in plans]
+def test_longer_calls_and_bigger_data_are_timed_less_often() -> None:
+    plans = [schedule(us, 0) for us in (3, 500, 5_000, 50_000)]
+    counts = [p.processes * p.turns * p.calls for p in plans]
     assert counts == sorted(counts, reverse=True)
-    assert counts[-1] * FEW_PAIRS >= 4
+    assert counts[-1] >= 2  # what a single process says has no interval
+    assert schedule(500, 1 << 30).processes < schedule(500, 0).processes
 
 
 def offset(launches: int) -> str:
@@ -145,9 +147,15 @@ def test_a_forged_empty_launch_gains_next_to_nothing(start: Start) -> None:
     assert speedup.geomean.value == pytest.approx(20 / 25, rel=0.02)
 
 
-def test_dear_cases_get_fewer_processes(start: Start) -> None:
-    quick = compared(start, taking(100), taking(50))
-    slow = compared(start, taking(20_000), taking(50))
-    cold = [{t.library: t.samples for t in s.timings if t.method == "cold"} for s in (quick, slow)]
-    assert cold[1]["baseline"] == cold[1]["candidate"] == FEW_PAIRS
-    assert cold[0]["candidate"] > 10 * FEW_PAIRS
+def test_each_library_has_its_own_schedule(start: Start) -> None:
+    speedup = compared(start, taking(30_000), taking(50))
+    cold = {t.library: t.samples for t in speedup.timings if t.method == "cold"}
+    assert cold == {"baseline": 2, "candidate": 8 * 24}
+    assert speedup.geomean.value == pytest.approx(600, rel=1e-3)
+
+
+def test_cases_timed_in_different_processes_share_a_mean(start: Start) -> None:
+    body = '{ setenv("FAKE_US", n > 2000 ? "30000" : "100", 1);' + GOOD.strip()[1:]
+    speedup = compared(start, body, taking(50), make_case(1000), make_case(3000))
+    assert [c.ratio.value for c in speedup.cases] == pytest.approx([2, 600], rel=1e-3)
+    assert speedup.geomean.value == pytest.approx((2 * 600) ** 0.5, rel=1e-3)
