@@ -11,6 +11,7 @@ from .rules.fuse_launches import FuseLaunches
 from .rules.grid_stride import GridStride
 from .rules.restrict import Restrict
 from .rules.row_cooperative import RowCooperative
+from .rules.sliding_window import SlidingWindow
 from .rules.swap_axes import SwapAxes
 from .rules.tile_product import TileProduct
 from .rules.tile_transpose import TileTranspose
@@ -19,6 +20,7 @@ from .rules.vectorize import Vectorize
 RULES: tuple[Rule, ...] = (
     BlockScan(),
     TileProduct(),
+    SlidingWindow(),
     RowCooperative(),
     GridStride(),
     BlockReduce(),

@@ -111,7 +111,7 @@ def configuration_edits(
 
 def indented(code: str, spaces: int) -> str:
     """Indent every line that is not empty."""
-    return "\n".join(" " * spaces + line if line.strip() else line for line in code.splitlines())
+    return "".join(" " * spaces + line if line.strip() else line for line in code.splitlines(keepends=True))
 
 
 def dedented(nodes_text: str) -> str:

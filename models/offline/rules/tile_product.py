@@ -18,7 +18,6 @@ from ..syntax import (
     Kernel,
     Source,
     coefficient,
-    declared_name,
     edited,
     real,
     reread,
@@ -28,6 +27,7 @@ from ..syntax import (
     walk,
 )
 from ..unflatten import unflattened
+from ..values import declared, declares_zero, depends, loop_head
 
 TILES = """\
 // Tiles of `size` that cover `length`; at least one, at most `most` (the kernel strides over the rest).
@@ -134,11 +134,11 @@ class TileProduct(Rule):
 
     def _point(self, kernel: Kernel, product: Product, row: str, col: str, value: str) -> str:
         """Return the code that finishes one result."""
-        needed = set().union(*(_depends(kernel, n) for n in product.after))
+        needed = set().union(*(depends(kernel, n) for n in product.after))
         lines = [
             f"const long long {product.row.variable} = {row};",
             f"const long long {product.col.variable} = {col};",
-            *(dedented(text(n)) for n in product.before if needed & _declared(n)),
+            *(dedented(text(n)) for n in product.before if needed & declared(n)),
             f"float {product.total} = {value};",
             *(dedented(text(n)) for n in product.after),
         ]
@@ -285,11 +285,7 @@ for (long long @tile = blockIdx.y; @tile < @row_tiles; @tile += gridDim.y) {{
 
 def _outer(p: Product) -> str:
     """Return the heads of the loops around the one over k."""
-    heads = []
-    for node in p.outer:
-        head = text(node)[: len(text(node)) - len(text(node.child_by_field_name("body")))]
-        heads.append(" ".join(head.split()))
-    return "".join(f"{head} " for head in heads)
+    return "".join(f"{loop_head(node)} " for node in p.outer)
 
 
 def find_product(kernel: Kernel) -> Product | None:
@@ -317,7 +313,7 @@ def find_product(kernel: Kernel) -> Product | None:
         return None
     position = space.body.index(first)
     before = list(space.body[:position])
-    start = next((n for n in before if n.type == "declaration" and _declares_zero(n, total)), None)
+    start = next((n for n in before if n.type == "declaration" and declares_zero(n, total)), None)
     if start is None or kernel.declared.get(total) != "float":
         return None
     before.remove(start)
@@ -325,7 +321,7 @@ def find_product(kernel: Kernel) -> Product | None:
         return None
     names = [a.variable for a in space.axes]
     operands = [value.child_by_field_name("left"), value.child_by_field_name("right")]
-    depends = [_depends(kernel, n) for n in operands]
+    depends = [depends(kernel, n) for n in operands]
     if any(k not in d for d in depends) or any(not _loads(kernel, n) for n in operands):
         return None
     stored = _stored_fast(kernel, names)
@@ -388,26 +384,6 @@ def _group(kernel: Kernel, operand: Node | None, row: str) -> str | None:
     return name if parameter is not None and not parameter.pointer and name not in kernel.assigned else None
 
 
-def _declares_zero(node: Node, name: str) -> bool:
-    declarators = node.children_by_field_name("declarator")
-    if len(declarators) != 1 or declared_name(declarators[0]) != name:
-        return False
-    return re.fullmatch(r"\(?0*\.?0*f?\)?", text(declarators[0].child_by_field_name("value"))) is not None
-
-
-def _depends(kernel: Kernel, node: Node | None) -> set[str]:
-    """Return the names that an expression depends on, through constant locals as well."""
-    found: set[str] = set()
-    todo = [node] if node is not None else []
-    while todo:
-        for n in walk(todo.pop()):
-            if n.type == "identifier" and text(n) not in found:
-                found.add(text(n))
-                if text(n) in kernel.locals and "threadIdx" not in text(kernel.locals[text(n)]):
-                    todo.append(kernel.locals[text(n)])
-    return found
-
-
 def _loads(kernel: Kernel, node: Node | None) -> bool:
     """Return whether an operand is one load of an array that the kernel does not write, perhaps converted."""
     if node is None:
@@ -455,13 +431,8 @@ def _runs_along(kernel: Kernel, p: Product, operand: Node) -> bool:
 
 def _declarations(p: Product, operand: Node, kernel: Kernel) -> list[str]:
     """Return the declarations before the loop that an operand needs."""
-    needed = _depends(kernel, operand)
-    return [dedented(text(n)) for n in p.before if needed & _declared(n)]
-
-
-def _declared(node: Node) -> set[str]:
-    """Return the names that a statement declares."""
-    return {declared_name(c) for c in node.children_by_field_name("declarator")}
+    needed = depends(kernel, operand)
+    return [dedented(text(n)) for n in p.before if needed & declared(n)]
 
 
 def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis) -> str:

@@ -208,10 +208,9 @@ def _out_of_range_perhaps(node: Node, loop: ParallelLoop) -> bool:
             continue
         accessed = [a.node for a in loop.kernel.accesses_in(condition, loop.variable)]
         for name in walk(condition):
-            indexed = name.type == "identifier" and text(name) in {loop.variable, *loop.declared}
-            if indexed and shows(loop.kernel.poly(name, loop.variable), loop.variable):
-                if not any(within(name, a) for a in accessed):
-                    return True
+            indexed = name.type == "identifier" and shows(loop.kernel.poly(name, loop.variable), loop.variable)
+            if indexed and not any(within(name, a) for a in accessed):
+                return True
     return False
 
 

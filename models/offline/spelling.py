@@ -1,0 +1,26 @@
+"""One spelling for what can be written in several ways, so that rules need to know only one."""
+
+from __future__ import annotations
+
+from .inline import inlined
+from .macros import expanded
+from .syntax import Source, edited, statements, text, walk
+
+
+def plain(source: str) -> str:
+    """Write out macros and small helpers; say `i >= n + 1` where a thread leaves at `i > n`."""
+    source = inlined(expanded(source))
+    edits = []
+    for kernel in Source(source).kernels:
+        for node in walk(kernel.body):
+            if node.type != "if_statement":
+                continue
+            leaves = [n.type for n in statements(node.child_by_field_name("consequence"))] == ["return_statement"]
+            condition = node.child_by_field_name("condition")
+            test = condition.child_by_field_name("value") if condition is not None else None
+            operator = test.child_by_field_name("operator") if test is not None else None
+            bound = test.child_by_field_name("right") if test is not None else None
+            if leaves and operator is not None and bound is not None and text(operator) == ">":
+                edits.append((operator.start_byte, operator.end_byte, ">="))
+                edits.append((bound.start_byte, bound.end_byte, f"{text(bound)} + 1"))
+    return edited(source, edits)
