@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 if TYPE_CHECKING:
     from langgraph.runtime import RunControl
 
+    from .evals.order import Order
     from .tools.result.summary import Summary
 
 
@@ -104,6 +105,31 @@ class CacheChoice(StrEnum):
     SQLITE = "sqlite"
 
 
+class SearchChoice(StrEnum):
+    """How a unit's rounds are spent."""
+
+    GREEDY = "greedy"
+    BEST_OF_N = "best-of-n"
+
+
+class ExecutorChoice(StrEnum):
+    """What carries out the units."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+class AblationChoice(StrEnum):
+    """What differs between the arms of an ablation."""
+
+    PROFILE = "profile"
+    ROUNDS = "rounds"
+    REPAIRS = "repairs"
+    MODEL = "model"
+    SEARCH = "search"
+    PRESET = "preset"
+
+
 class ViewChoice(StrEnum):
     """How much of a profile is shown."""
 
@@ -138,6 +164,60 @@ MaxUsd = Annotated[float | None, typer.Option(min=0, help="Most money for the mo
 MaxTokens = Annotated[int | None, typer.Option(min=0, help="Most tokens, in and out.")]
 MaxCalls = Annotated[int | None, typer.Option(min=0, help="Most questions to the model.")]
 MaxWall = Annotated[float | None, typer.Option(min=0, help="Most seconds of this start or resume.")]
+
+
+@app.command()
+def init(
+    source: Source,
+    out: Annotated[Path | None, typer.Option(help="The folder to write.", show_default="./LAUNCHER")] = None,
+    launcher: Annotated[str, typer.Option(help="The function that launches the kernels, if there are several.")] = "",
+    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="Folder of the project's headers.")] = None,
+    define: Annotated[list[str] | None, typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Macro.")] = None,
+    template: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A template parameter of the launcher.")
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=ROLE", help="in, out, inout, size, scalar or scratch, instead of a guess."),
+    ] = None,
+    shape: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=SHAPE", help='Elements of an array, e.g. "rows * cols".')
+    ] = None,
+    reference: Annotated[
+        str,
+        typer.Option(metavar="FILE.py:FUNCTION", help="What it computes.", show_default="the original kernel itself"),
+    ] = "",
+    device: DeviceOption = DeviceChoice.AUTO,
+    ask: Annotated[bool, typer.Option("--ask", help="Ask about every guess.")] = False,
+    check: Annotated[bool, typer.Option(help="Try the original on this machine.")] = True,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Make a task folder from a kernel of your own, for `optimize ./FOLDER`. Guesses are marked in its task.py."""
+    with _refusing():
+        from .tools.own.init import init as make
+
+        made = make(
+            source,
+            out,
+            launcher=launcher,
+            include=include or (),
+            defines=_pairs(define, "--define", "1"),
+            template=_pairs(template, "--template"),
+            roles=_pairs(role, "--role"),
+            shapes=_pairs(shape, "--shape"),
+            reference=reference,
+            device=device.value,
+            check=check,
+            ask=(lambda name, what, guess: typer.prompt(f"{what} of {name}", default=guess, err=True)) if ask else None,
+        )
+        if as_json:
+            _print_json(made.model_dump(mode="json"))
+        else:
+            from .graph.views import console, show_initiated
+
+            show_initiated(console(), made)
+        raise typer.Exit(1 if made.checked.startswith("FAILED") else 0)
 
 
 @app.command()
@@ -326,6 +406,28 @@ def profile(
 
 
 @app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="A CUDA source file.")],
+    second: Annotated[Path, typer.Argument(help="Another one.")],
+    task: TaskOption,
+    precision: PrecisionOption = PrecisionChoice.FP32,
+    device: DeviceOption = DeviceChoice.AUTO,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Profile two kernels of a task and say what moved, and why one is faster."""
+    with _refusing():
+        from .graph.one_kernel import compare_kernels
+
+        compared = compare_kernels(_read(first), _read(second), task, precision.value, device.value)
+        if as_json:
+            _print_json(compared.model_dump(mode="json"))
+        else:
+            typer.echo(compared.text())
+        raise typer.Exit(0 if compared.status == "ok" else 1)
+
+
+@app.command()
 def tasks(
     name: Annotated[str | None, typer.Argument(help="One task, in full; without it, all.")] = None,
     as_json: Json = False,
@@ -366,44 +468,233 @@ def doctor(
         raise typer.Exit(1 if any(item.state == "fault" for item in found) else 0)
 
 
+# --- the benchmark ---------------------------------------------------------------------------------------------------
+
+Tasks = Annotated[list[str] | None, typer.Argument(help="Tasks; without any, the whole benchmark.")]
+Precisions = Annotated[list[PrecisionChoice] | None, typer.Option(help="Once or twice.", show_default="both")]
+ModelOption = Annotated[str | None, typer.Option(help="Who answers: offline, mailbox, openai:NAME.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")]
+Rounds = Annotated[int | None, typer.Option(min=1, max=100, help="Rounds for each unit.", show_default="3")]
+Repairs = Annotated[int | None, typer.Option(min=0, max=20, help="Most repairs in a round.", show_default="3")]
+View = Annotated[
+    ViewChoice | None, typer.Option(help="What the Planner is told of the profile.", show_default="diagnosis")
+]
+Preset = Annotated[str | None, typer.Option(help="`paper`: the loop as the paper describes it.")]
+SearchOption = Annotated[
+    SearchChoice,
+    typer.Option("--search", help="best-of-n: n runs from different strategies, of which the better half goes on."),
+]
+Width = Annotated[int, typer.Option(min=2, max=64, help="The n of best-of-n.")]
+ExecutorOption = Annotated[
+    ExecutorChoice, typer.Option("--executor", help="ray: the cluster of RAY_ADDRESS, a task and a GPU for each unit.")
+]
+UnitJobs = Annotated[int | None, typer.Option(min=1, help="Units at a time.", show_default="cores")]
+Checkpoints = Annotated[
+    CheckpointChoice, typer.Option(help="Where states are kept; postgres: the server of CUDAMASTER_POSTGRES.")
+]
+
+
 @app.command()
 def bench(
-    task: Annotated[list[str] | None, typer.Argument(help="Tasks; without any, the whole benchmark.")] = None,
+    task: Tasks = None,
     suite: Annotated[str, typer.Option(help="Name of the suite: the same name goes on with it.")] = "bench",
-    precision: Annotated[list[PrecisionChoice] | None, typer.Option(help="Once or twice.", show_default="both")] = None,
+    precision: Precisions = None,
     device: DeviceOption = DeviceChoice.AUTO,
-    model: Annotated[str, typer.Option(help="Who answers: offline, mailbox, openai:NAME.")] = "offline",
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
-    rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds for each unit.")] = 3,
-    repairs: Annotated[int, typer.Option(min=0, max=20, help="Most repairs in a round.")] = 3,
-    profile: Annotated[
-        ViewChoice, typer.Option(help="What the Planner is told of the profile.")
-    ] = ViewChoice.DIAGNOSIS,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Units at a time.", show_default="cores")] = None,
+    model: ModelOption = None,
+    base_url: BaseUrl = None,
+    rounds: Rounds = None,
+    repairs: Repairs = None,
+    profile: View = None,
+    preset: Preset = None,
+    search: SearchOption = SearchChoice.GREEDY,
+    width: Width = 4,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
+    executor: ExecutorOption = ExecutorChoice.LOCAL,
+    jobs: UnitJobs = None,
+    checkpoints: Checkpoints = CheckpointChoice.SQLITE,
     home: Home = None,
     as_json: Json = False,
 ) -> None:
     """Optimise many units as one suite. Interrupted at any instant, the same command goes on where it stopped."""
     with _refusing():
         from .evals.command import run_bench
+        from .evals.suite import Search
+        from .nodes.context import default_home
 
-        code = run_bench(
-            task or [],
-            suite_id=suite,
-            precisions=[p.value for p in precision or PrecisionChoice],
-            device=device.value,
-            options={
-                "model": model,
-                "base_url": base_url,
-                "rounds": rounds,
-                "repairs": repairs,
-                "profile": profile.value,
-            },
-            jobs=jobs,
-            home=home,
-            as_json=as_json,
-        )
+        home = (home or default_home()).resolve()
+        options = {
+            "model": model,
+            "base_url": base_url,
+            "rounds": rounds,
+            "repairs": repairs,
+            "profile": profile and profile.value,
+            "max_usd": max_usd,
+            "max_tokens": max_tokens,
+        }
+        order = _order(task, precision, device, options, preset, executor, jobs, checkpoints, home)
+        kind = Search(kind=search.value, width=width) if search is SearchChoice.BEST_OF_N else Search()
+        raise typer.Exit(run_bench(order, suite_id=suite, search=kind, home=home, as_json=as_json))
+
+
+@app.command()
+def ablate(
+    what: Annotated[AblationChoice, typer.Argument(help="What differs between the arms.")],
+    task: Tasks = None,
+    name: Annotated[str, typer.Option(help="Name of the ablation: the same name goes on.", show_default="WHAT")] = "",
+    values: Annotated[
+        str, typer.Option(help="The arms, with commas between; for `model` the models.", show_default="the paper's")
+    ] = "",
+    precision: Precisions = None,
+    device: DeviceOption = DeviceChoice.AUTO,
+    model: ModelOption = None,
+    base_url: BaseUrl = None,
+    rounds: Rounds = None,
+    repairs: Repairs = None,
+    profile: View = None,
+    preset: Preset = None,
+    width: Width = 4,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
+    executor: ExecutorOption = ExecutorChoice.LOCAL,
+    jobs: UnitJobs = None,
+    checkpoints: Checkpoints = CheckpointChoice.SQLITE,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Run the same units under several configurations, one suite each, and compare them; resumable as `bench` is.
+
+    profile: none, filtered, full, diagnosis. rounds: 1 to 5. repairs: 0 to 3. search: greedy against best-of-n with as
+    many rounds. preset: the paper's loop against ours. model: those of --values.
+    """
+    with _refusing():
+        from .evals.ablate import run_ablation
+        from .nodes.context import default_home
+
+        home = (home or default_home()).resolve()
+        options = {
+            "model": model,
+            "base_url": base_url,
+            "rounds": rounds,
+            "repairs": repairs,
+            "profile": profile and profile.value,
+            "max_usd": max_usd,
+            "max_tokens": max_tokens,
+        }
+        order = _order(task, precision, device, options, preset, executor, jobs, checkpoints, home)
+        chosen = [value.strip() for value in values.split(",") if value.strip()]
+        code = run_ablation(what.value, chosen, order, name=name or what.value, width=width, home=home, as_json=as_json)
         raise typer.Exit(code)
+
+
+@app.command()
+def report(
+    what: Annotated[
+        list[str], typer.Argument(metavar="WHAT...", help="A suite, a run, or a file of `--data`; two are compared.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="File to write: .html, .md, .csv or .parquet.", show_default="WHAT.html")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Write all that the report is made from, as JSON, too.")] = None,
+    title: Annotated[str, typer.Option(help="Of the page.", show_default="the suite's name")] = "",
+    home: Home = None,
+) -> None:
+    """Write a suite or a run as one HTML file that needs no network; or compare two suites, with significance."""
+    with _refusing():
+        from .evals.report.command import write_report
+
+        for line in write_report(what, out=out, data=data, title=title, home=home):
+            typer.echo(line)
+
+
+evals = typer.Typer(cls=_OneLine, rich_markup_mode=None, help="The benchmark as a LangSmith dataset and experiment.")
+app.add_typer(evals, name="evals")
+DatasetOption = Annotated[str, typer.Option(help="Name of the dataset in LangSmith.")]
+
+
+@evals.command("push")
+def evals_push(
+    task: Tasks = None, precision: Precisions = None, dataset: DatasetOption = "MSKernelBench", as_json: Json = False
+) -> None:
+    """Put the units into a LangSmith dataset; those that are there already are left as they are."""
+    with _refusing():
+        from .benchmark.contract import Precision
+        from .evals.bench import choose_units
+        from .evals.langsmith import push
+
+        pushed = push(choose_units(task or [], [Precision(p.value) for p in precision or PrecisionChoice]), dataset)
+        if as_json:
+            _print_json(pushed._asdict())
+        else:
+            typer.echo(f"{dataset}: {pushed.added} units added, {pushed.known} were there; {pushed.url}")
+
+
+@evals.command("run")
+def evals_run(
+    task: Tasks = None,
+    suite: Annotated[str, typer.Option(help="The suite that the units are done in; it goes on with what is there.")] = (
+        "evals"
+    ),
+    precision: Precisions = None,
+    device: DeviceOption = DeviceChoice.AUTO,
+    model: ModelOption = None,
+    base_url: BaseUrl = None,
+    rounds: Rounds = None,
+    repairs: Repairs = None,
+    profile: View = None,
+    preset: Preset = None,
+    dataset: DatasetOption = "MSKernelBench",
+    local: Annotated[bool, typer.Option("--local", help="Without LangSmith: no network is used.")] = False,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Do units as a LangSmith experiment, with our judge as its evaluator: it judges every winner again, from disk."""
+    with _refusing():
+        from .evals.langsmith import run_experiment
+        from .evals.suite import open_suite
+        from .nodes.context import default_home
+
+        home = (home or default_home()).resolve()
+        options = {
+            "model": model,
+            "base_url": base_url,
+            "rounds": rounds,
+            "repairs": repairs,
+            "profile": profile and profile.value,
+        }
+        order = _order(task, precision, device, options, preset, ExecutorChoice.LOCAL, 1, CheckpointChoice.SQLITE, home)
+        rows = run_experiment(open_suite(suite, order.units, order.options, home), home, dataset=dataset, local=local)
+        if as_json:
+            _print_json([row._asdict() for row in rows])
+        else:
+            for row in rows:
+                typer.echo(f"{row.unit:<28} {'  '.join(f'{key}={value:.4g}' for key, value in row.scores.items())}")
+
+
+def _order(
+    task: list[str] | None,
+    precision: list[PrecisionChoice] | None,
+    device: DeviceChoice,
+    options: dict[str, Any],
+    preset: str | None,
+    executor: ExecutorChoice,
+    jobs: int | None,
+    checkpoints: CheckpointChoice,
+    home: Path,
+) -> Order:
+    from .evals.order import read_order
+
+    return read_order(
+        task or [],
+        precisions=[p.value for p in precision or PrecisionChoice],
+        device=device.value,
+        options=options,
+        preset=preset,
+        executor=executor.value,
+        jobs=jobs,
+        checkpoints=checkpoints.value,
+        home=home,
+    )
 
 
 # --- many runs -------------------------------------------------------------------------------------------------------
@@ -604,9 +895,11 @@ def main() -> None:
 def _refusing() -> Iterator[None]:
     """Turn what a person can mend into one line on stderr and exit code 2, never a traceback."""
     from .benchmark.registry import UnknownTask
+    from .benchmark.task import NoBaseline
     from .graph.errors import RunError, RunInterrupted
     from .models.errors import ModelError
     from .tools.device.port import DeviceUnavailable
+    from .tools.own.errors import NotATask
     from .tools.store import MissingArtifact
 
     try:
@@ -615,7 +908,10 @@ def _refusing() -> Iterator[None]:
         _refuse("stopped at once; `cudamaster runs` lists what can be resumed", 130)
     except RunInterrupted as error:
         _refuse(str(error), 130)
-    except (RunError, UnknownTask, DeviceUnavailable, ModelError, MissingArtifact) as error:
+    except NotATask as error:
+        typer.echo(f"cudamaster: {error}", err=True)  # several lines: code to copy
+        raise typer.Exit(2) from None
+    except (RunError, UnknownTask, NoBaseline, DeviceUnavailable, ModelError, MissingArtifact) as error:
         _refuse(str(error), 2)
 
 
@@ -688,6 +984,17 @@ def _finish(summary: Summary, as_json: bool) -> NoReturn:
 
 def _print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def _pairs(given: list[str] | None, option: str, value: str | None = None) -> dict[str, str]:
+    """Read NAME=VALUE options; `value` is what a NAME alone means."""
+    found = {}
+    for text in given or ():
+        name, equals, told = text.partition("=")
+        if not name or (not equals and value is None):
+            raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=f"'{option}'")
+        found[name.strip()] = told.strip() if equals else value or ""
+    return found
 
 
 def _read(path: Path) -> str:

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ..benchmark.task import Unit
+from ..graph.checkpoints import Kind
 from ..graph.errors import RunError
 from ..graph.manifest import check_run_id, make_folder, now, write_json
 from ..nodes.context import Options, default_home
 from ..tools.records import Record
-from ..tools.result.summary import RunStatus, Summary
+from ..tools.result.summary import RunStatus, Spent, Summary
 
 ENDED: Final = frozenset({"improved", "no_gain", "failed", "stopped_budget"})
 """Statuses of a unit that is done; the others wait for something and are tried again."""
+
+
+class Search(Record):
+    """How the rounds of a unit are spent. Both kinds spend as many: `Options.rounds`."""
+
+    kind: Literal["greedy", "best-of-n"] = "greedy"
+    """`greedy`: one run, each round from the best so far. `best-of-n`: n runs that begin with different strategies,
+    of which the better half goes on, again and again (successive halving)."""
+    width: int = Field(default=4, ge=2, le=64)
+    """n."""
 
 
 class Suite(Record):
@@ -26,6 +37,8 @@ class Suite(Record):
     id: str
     units: tuple[Unit, ...]
     options: Options
+    search: Search = Search()
+    checkpoints: Kind = "sqlite"
     created: str
     """UTC, ISO 8601."""
 
@@ -42,6 +55,10 @@ class UnitResult(Record):
     error: str = ""
     seconds: float = 0.0
     """Wall time of the process that ended it."""
+    runs: tuple[str, ...] = ()
+    """All runs of a search of several; `run` is the one that won."""
+    spent: Spent | None = None
+    """Over `runs`; None: the summary has it."""
 
     @property
     def gain(self) -> float | None:
@@ -50,13 +67,34 @@ class UnitResult(Record):
             return None
         return self.summary.gain.value if self.summary.gain and self.summary.best else 1.0
 
+    @property
+    def weighted(self) -> float | None:
+        """The paper's P (measured or estimated), as `gain` counts what did not win."""
+        if self.gain is None or self.summary is None:
+            return None
+        figure = self.summary.weighted_speedup or self.summary.estimated_weighted_speedup
+        return figure.value if figure and self.summary.best else 1.0
+
+    @property
+    def cost(self) -> Spent:
+        """Questions, tokens and money, over all runs of the unit."""
+        return self.spent or (self.summary.spent if self.summary else Spent())
+
 
 def suite_folder(suite_id: str, home: Path | None = None) -> Path:
     """Return the folder of a suite."""
     return (home or default_home()) / "suites" / check_run_id(suite_id)
 
 
-def open_suite(suite_id: str, units: Sequence[Unit], options: Options, home: Path | None = None) -> Suite:
+def open_suite(
+    suite_id: str,
+    units: Sequence[Unit],
+    options: Options,
+    home: Path | None = None,
+    *,
+    search: Search | None = None,
+    checkpoints: Kind = "sqlite",
+) -> Suite:
     """Return the suite of this id, made if it is new.
 
     Raises:
@@ -67,14 +105,21 @@ def open_suite(suite_id: str, units: Sequence[Unit], options: Options, home: Pat
     folder = suite_folder(suite_id, home)
     if (folder / "suite.json").exists():
         suite = read_suite(suite_id, home)
-        if set(suite.units) != set(units) or suite.options != options:
+        if (set(suite.units), suite.options, suite.search) != (set(units), options, search or Search()):
             raise RunError(
                 f"suite {suite_id!r} exists with other units or options: give those that it began with, "
                 "or another --suite"
             )
         return suite
     make_folder(folder / "units")
-    suite = Suite(id=suite_id, units=tuple(units), options=options, created=now())
+    suite = Suite(
+        id=suite_id,
+        units=tuple(units),
+        options=options,
+        search=search or Search(),
+        checkpoints=checkpoints,
+        created=now(),
+    )
     write_json(folder / "suite.json", suite)
     return suite
 
@@ -97,6 +142,11 @@ def read_suite(suite_id: str, home: Path | None = None) -> Suite:
 def run_id_of(suite: Suite, unit: Unit) -> str:
     """Return the id of the run that a suite does a unit in."""
     return check_run_id(f"{suite.id}.{unit.name.lower()}")
+
+
+def log_file(suite: Suite, unit: Unit, home: Path | None = None) -> Path:
+    """Return where what the processes of a unit print goes."""
+    return suite_folder(suite.id, home) / "logs" / f"{unit.name}.log"
 
 
 def write_result(suite: Suite, result: UnitResult, home: Path | None = None) -> None:

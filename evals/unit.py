@@ -1,25 +1,25 @@
-"""One unit of a suite, in a process of its own: `python -m cudamaster.evals.unit SUITE UNIT HOME`."""
+"""One unit of a suite: its run, or the runs of its search, as far as they go."""
 
 from __future__ import annotations
 
-import ctypes
-import signal
+import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-import tenacity
 from langgraph.runtime import RunControl
 
+from ..benchmark.registry import UnknownTask
 from ..benchmark.task import Unit
-from ..graph.errors import RunBusy, RunError, RunExists, RunFinished, RunInterrupted
-from ..graph.run import look, resume, start
+from ..graph.errors import RunError, RunInterrupted
 from ..models.errors import ModelError
 from ..tools.device.port import DeviceUnavailable
-from ..tools.result.summary import Summary
-from .suite import ENDED, Suite, UnitResult, read_results, read_suite, run_id_of, write_result
-
-_PR_SET_PDEATHSIG = 1
+from ..tools.store import MissingArtifact
+from .leg import advance
+from .search import best_of_n
+from .suite import ENDED, Suite, UnitResult, log_file, read_results, run_id_of, write_result
 
 
 def run_unit(suite: Suite, unit: Unit, home: Path | None = None, control: RunControl | None = None) -> UnitResult:
@@ -35,60 +35,47 @@ def run_unit(suite: Suite, unit: Unit, home: Path | None = None, control: RunCon
     began = time.monotonic()
     run = run_id_of(suite, unit)
     try:
-        summary: Summary | None = _advance(suite, unit, run, home, control)
-        error = ""
+        if suite.search.kind == "best-of-n":
+            result = best_of_n(suite, unit, home, control)
+        else:
+            summary = advance(suite, unit, run, suite.options, home, control)
+            result = UnitResult(unit=unit, run=run, status=summary.status, summary=summary)
     except RunInterrupted:
         raise
-    except (RunError, ModelError, DeviceUnavailable) as fault:
-        summary, error = None, str(fault)
-    result = UnitResult(
-        unit=unit,
-        run=run,
-        status=summary.status if summary else "failed",
-        summary=summary,
-        error=error,
-        seconds=round(time.monotonic() - began, 3),
-    )
+    except (RunError, ModelError, DeviceUnavailable, UnknownTask, MissingArtifact) as fault:
+        result = UnitResult(unit=unit, run=run, status="failed", error=str(fault))
+    result = result.model_copy(update={"seconds": round(time.monotonic() - began, 3)})
     if result.status in ENDED:
         write_result(suite, result, home)
     return result
 
 
-@tenacity.retry(
-    retry=tenacity.retry_if_exception_type(RunBusy),
-    wait=tenacity.wait_fixed(0.5),
-    stop=tenacity.stop_after_delay(900),
-    reraise=True,
-)
-def _advance(suite: Suite, unit: Unit, run: str, home: Path | None, control: RunControl | None) -> Summary:
-    """Start or resume the run; the worker of a suite that was killed may still hold it until its step is done."""
+def work(suite: Suite, unit: Unit, home: Path, control: RunControl | None = None) -> UnitResult | None:
+    """Do one unit in a worker's process, its output in the unit's log; None: it was stopped between two steps."""
+    with _logged(log_file(suite, unit, home)):
+        try:
+            result = run_unit(suite, unit, home, control)
+        except RunInterrupted:
+            return None
+        if result.status not in ENDED and result.summary:
+            print(result.summary.reason or result.status, file=sys.stderr)
+        return result
+
+
+@contextmanager
+def _logged(file: Path) -> Iterator[None]:
+    """Send what this process and its children print to a file; an error is printed there too."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    kept = [os.dup(1), os.dup(2)]
+    log = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        return start(unit.task, unit.precision, suite.options, run_id=run, home=home, control=control)
-    except RunExists:
-        pass
-    try:
-        return resume(run, home=home, control=control)
-    except RunFinished:
-        return look(run, home=home)
-
-
-def main(suite_id: str, unit_name: str, home: str) -> int:
-    """Do one unit. Exit code 0: a result was written; 3: it waits; 130: stopped between two steps."""
-    suite = read_suite(suite_id, Path(home))
-    unit = next(u for u in suite.units if u.name == unit_name)
-    control = RunControl()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _: control.request_drain(signal.Signals(number).name))
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)  # a suite that is killed takes its workers along
-    try:
-        result = run_unit(suite, unit, Path(home), control)
-    except RunInterrupted:
-        return 130
-    if result.status not in ENDED:
-        print(result.summary.reason if result.summary else result.status, file=sys.stderr)
-        return 3
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+        for number in (1, 2):
+            os.dup2(log, number)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, before in zip((1, 2), kept, strict=True):
+            os.dup2(before, number)
+            os.close(before)
+        os.close(log)

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from multiprocessing.connection import wait
 from pathlib import Path
 
 from langgraph.runtime import RunControl
@@ -23,7 +16,9 @@ from ..tools.records import Record
 from ..tools.store import MissingArtifact
 from . import run
 from .errors import RunError
+from .executor import Call, Died, Executor, Here
 from .manifest import read_manifest
+from .pool import Pool, cores
 
 
 class Order(Record):
@@ -60,36 +55,16 @@ def advance(
         on_run: called with each run as it is done.
     """
     jobs = min(_jobs(orders, home, jobs), len(orders))
-    tell = on_run or (lambda advanced: None)
+    executor: Executor = Pool(jobs) if jobs > 1 else Here()
     done = []
-    if jobs <= 1:
-        for order in orders:
-            done.append(_advance(order, home, RunControl()))
-            tell(done[-1])
-        return done
-    # Started anew rather than forked: LangGraph has threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin) as pool:
-        waiting = {pool.submit(_in_process, order, home): order for order in orders}
-        try:
-            for future in as_completed(waiting):
-                try:
-                    done.append(future.result())
-                except BrokenProcessPool:
-                    why = "its process was killed; nothing is lost: `cudamaster work` goes on with it"
-                    done.append(Advanced(run=waiting[future].run, status="interrupted", reason=why))
-                tell(done[-1])
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
-                process.terminate()  # each stops after its step
-            raise
+    for place, outcome in executor.run([Call(_advance, (order, home)) for order in orders]):
+        if isinstance(outcome, Died):
+            why = f"{outcome.why}; nothing is lost: `cudamaster work` goes on with it"
+            outcome = Advanced(run=orders[place].run, status="interrupted", reason=why)
+        done.append(outcome)
+        if on_run:
+            on_run(outcome)
     return done
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def _jobs(orders: Sequence[Order], home: Path | None, jobs: int | None) -> int:
@@ -111,30 +86,3 @@ def _advance(order: Order, home: Path | None, control: RunControl) -> Advanced:
     except (RunError, ModelError, UnknownTask, DeviceUnavailable, MissingArtifact) as error:
         return Advanced(run=order.run, status="refused", reason=str(error))
     return Advanced(run=order.run, unit=summary.unit, status=summary.status, reason=summary.reason)
-
-
-# --- in a worker's process -------------------------------------------------------------------------------------------
-
-_control = RunControl()
-
-
-def _begin() -> None:
-    """Stop after the current step when told to; end at once when the process that began this one is gone."""
-
-    def drain(number: int, frame: object) -> None:
-        _control.request_drain(signal.Signals(number).name)
-
-    signal.signal(signal.SIGTERM, drain)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process gets it too, and sends SIGTERM
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-
-
-def _in_process(order: Order, home: Path | None) -> Advanced:
-    return _advance(order, home, _control)

@@ -64,6 +64,8 @@ class Step(NamedTuple):
     seconds: float = 0.0
     rounds: int = 0
     """That the run has in all."""
+    route: str = ""
+    """At the end: the node that comes next."""
 
 
 OnStep = Callable[[Step], None]
@@ -388,6 +390,7 @@ class _Trace:
         else:
             result = dict(event.get("result") or {})
             step = self._step("end", node, _account(node, result), time.monotonic() - self.began)
+            step = step._replace(route=result.get("route", ""))
         self.round_closed = step.event == "end" and node == "recorder"
         with open(self.file, "a") as file:
             file.write(json.dumps({**step._asdict(), "at": round(time.time(), 3)}) + "\n")

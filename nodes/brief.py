@@ -49,4 +49,6 @@ def brief(agent: Agent, state: State, context: Context) -> Brief:
         complaint=state.get("complaint", ""),
         round=state["round"],
         rounds=context.rounds,
+        variant=context.variant,
+        variants=context.variants,
     )

@@ -51,6 +51,9 @@ class Options(Record):
     """To one endpoint, over all runs of the home."""
     reply_cache: Literal["sqlite"] | None = None
     """`sqlite`: the same question to the same model with the same settings is paid once, over all runs of the home."""
+    variant: int = Field(default=1, ge=1)
+    """Of `variants` runs that look for the same kernel: the first round takes this place among the strategies."""
+    variants: int = Field(default=1, ge=1, le=64)
     max_usd: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)
     max_calls: int | None = Field(default=None, ge=0)

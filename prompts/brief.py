@@ -81,3 +81,6 @@ class Brief(Record):
     """What was wrong with the agent's previous answer."""
     round: int = 1
     rounds: int = 1
+    variant: int = 1
+    """Which of `variants` runs this is that look for the same kernel, each beginning with another strategy."""
+    variants: int = 1

@@ -16,6 +16,8 @@ KERNEL: Final = "Kernel"
 PROFILE: Final = "Profile"
 DIAGNOSIS: Final = "Diagnosis"
 HISTORY: Final = "History"
+VARIANT: Final = "Variant"
+"""Which place among the strategies this run begins with."""
 PLAN: Final = "Plan"
 CANDIDATE: Final = "Candidate"
 """The source to compile or to repair."""
@@ -168,6 +170,12 @@ def read_history(section: str) -> tuple[Attempt, ...]:
                 )
             )
     return tuple(attempts)
+
+
+def read_variant(section: str) -> int:
+    """Read the place from the Variant section; 1 if it is empty."""
+    found = re.search(r"choose number (\d+)", section)
+    return int(found[1]) if found else 1
 
 
 def read_plan(section: str) -> Plan | None:

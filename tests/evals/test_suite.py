@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import UnknownTask
 from cudamaster.benchmark.task import Unit
 from cudamaster.evals.bench import bench, choose_units
-from cudamaster.evals.local import LocalExecutor
 from cudamaster.evals.results import SuiteData, gather, page
-from cudamaster.evals.suite import Suite, UnitResult, open_suite, read_results, suite_folder, write_result
+from cudamaster.evals.suite import UnitResult, open_suite, read_results, suite_folder, write_result
 from cudamaster.evals.table import gains, markdown, suite_score
 from cudamaster.graph.errors import RunError
+from cudamaster.graph.executor import Call, Died
 from cudamaster.nodes.context import Options
 from cudamaster.tools.result.summary import BestKernel, Figure, Summary
 
@@ -40,18 +40,23 @@ def ended(unit: Unit, gain: float | None) -> UnitResult:
 
 
 class Scripted:
-    """An executor that ends its first `n` units and then is stopped."""
+    """An executor that ends its first `n` units and then is stopped; it loses those in `dies`, as often as named."""
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, dies: Sequence[str] = ()) -> None:
         self.n = n
+        self.dies = list(dies)
         self.seen: list[str] = []
 
-    def run(self, suite: Suite, units: Sequence[Unit], home: Path) -> Iterator[tuple[Unit, UnitResult | None]]:
-        for unit in units[: self.n]:
+    def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+        for place, (_, (suite, unit, home)) in enumerate(calls[: self.n]):
             self.seen.append(unit.name)
+            if unit.name in self.dies:
+                self.dies.remove(unit.name)
+                yield place, Died("its node was switched off")
+                continue
             result = ended(unit, 2.0)
             write_result(suite, result, home)
-            yield unit, result
+            yield place, result
 
     def stop(self) -> None: ...
 
@@ -59,10 +64,23 @@ class Scripted:
 def test_a_finished_unit_never_runs_again(tmp_path: Path) -> None:
     suite = open_suite("s", UNITS, Options(), tmp_path)
     first, second = Scripted(3), Scripted(9)
-    assert len(bench(suite, first, tmp_path)) == 3
+    bench([suite], first, tmp_path)
+    assert len(read_results(suite, tmp_path)) == 3
     again = open_suite("s", list(reversed(UNITS)), Options(), tmp_path)
-    assert len(bench(again, second, tmp_path)) == 4
+    bench([again], second, tmp_path)
+    assert len(read_results(again, tmp_path)) == 4
     assert sorted(first.seen + second.seen) == sorted(u.name for u in UNITS)
+
+
+def test_a_unit_whose_process_died_is_tried_once_more_and_the_others_once(tmp_path: Path) -> None:
+    suite = open_suite("s", UNITS, Options(), tmp_path)
+    lost, dead = UNITS[0].name, UNITS[1].name
+    executor = Scripted(9, [lost, dead, dead])
+    told: list[tuple[str, str]] = []
+    bench([suite], executor, tmp_path, lambda suite, unit, result: told.append((unit.name, result.status)))
+    assert executor.seen == [u.name for u in UNITS] + [lost, dead]
+    assert sorted(told) == sorted((u.name, "failed" if u.name == dead else "improved") for u in UNITS)
+    assert "died 2 times, at last because its node was switched off" in read_results(suite, tmp_path)[UNITS[1]].error
 
 
 def test_two_configurations_do_not_mix(tmp_path: Path) -> None:
@@ -98,19 +116,6 @@ def test_failures_and_missing_units_count_as_failures(tmp_path: Path) -> None:
     assert "failed: it died" in text
     assert "not run" in text
     assert "estimated speedup" in text
-
-
-def test_a_unit_whose_process_dies_twice_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    suite = open_suite("s", UNITS[:1], Options(), tmp_path)
-    dying = tmp_path / "dying"
-    dying.write_text("#!/bin/sh\necho out of memory >&2\nkill -9 $$\n")
-    dying.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(dying))
-    (result,) = bench(suite, LocalExecutor(2), tmp_path).values()
-    assert result.status == "failed"
-    assert "-9" in result.error
-    log = suite_folder("s", tmp_path) / "logs" / f"{UNITS[0].name}.log"
-    assert log.read_text() == "out of memory\n" * 2
 
 
 def test_units_are_chosen_by_name() -> None:

@@ -1,0 +1,117 @@
+"""The local executor: processes of this machine that take one call after another, each replaced if it dies."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import traceback
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any
+
+from langgraph.runtime import RunControl
+
+from .executor import Call, Died
+
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
+
+
+class _Worker:
+    """A process that waits for calls, started anew rather than forked: LangGraph has threads."""
+
+    def __init__(self, threads: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process: SpawnProcess = context.Process(target=_serve, args=(theirs, threads), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def why_it_died(self) -> str:
+        self.process.join()
+        code = self.process.exitcode or 0
+        return f"its process was killed by {signal.Signals(-code).name}" if code < 0 else f"its process ended ({code})"
+
+
+class Pool:
+    """Carries out calls on this machine, `jobs` at a time. The devices' own locks keep measurements apart."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self._stopped = False
+        self._busy: dict[Connection, tuple[_Worker, int]] = {}
+
+    def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+        """As the port says. A generator that is closed early, by Ctrl-C or otherwise, lets running steps finish."""
+        waiting = deque(enumerate(calls))
+        idle: list[_Worker] = []
+        threads = max(1, cores() // self.jobs)
+        try:
+            while self._busy or (waiting and not self._stopped):
+                while waiting and len(self._busy) < self.jobs and not self._stopped:
+                    place, call = waiting.popleft()
+                    worker = idle.pop() if idle else _Worker(threads)
+                    self._busy[worker.pipe] = (worker, place)
+                    with suppress(OSError):  # it has died already: its end of the pipe says so below
+                        worker.pipe.send(call)
+                for pipe in wait(list(self._busy)):
+                    assert isinstance(pipe, Connection)
+                    worker, place = self._busy[pipe]
+                    try:
+                        outcome = pipe.recv()
+                        idle.append(worker)
+                    except (EOFError, OSError):
+                        outcome = Died(worker.why_it_died())
+                    del self._busy[pipe]
+                    yield place, outcome
+        finally:
+            self.stop()
+            running = [worker for worker, _ in self._busy.values()]
+            self._busy.clear()
+            for worker in (*idle, *running):
+                worker.pipe.close()
+            for worker in (*idle, *running):
+                worker.process.join()
+
+    def stop(self) -> None:
+        """As the port says."""
+        self._stopped = True
+        for worker, _ in list(self._busy.values()):
+            worker.process.terminate()
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+# --- in a worker's process -------------------------------------------------------------------------------------------
+
+
+def _serve(pipe: Connection, threads: int) -> None:
+    """Carry out calls until the pipe is closed; end at once when the process that began this one is gone."""
+    os.environ |= {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    control = RunControl()
+    signal.signal(signal.SIGTERM, lambda number, _: control.request_drain(signal.Signals(number).name))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the first process too, which sends SIGTERM
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+    with suppress(EOFError, OSError):
+        while True:
+            function, arguments = pipe.recv()
+            try:
+                outcome = function(*arguments, control=control)
+            except Exception as error:
+                traceback.print_exc()
+                outcome = Died(f"it raised {type(error).__name__}: {error}")
+            pipe.send(outcome)

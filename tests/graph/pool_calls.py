@@ -1,0 +1,29 @@
+"""Calls for a worker's process to carry out, in a module that it can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from langgraph.runtime import RunControl
+
+
+def double(value: int, control: RunControl) -> tuple[int, int]:
+    return 2 * value, os.getpid()
+
+
+def die(control: RunControl) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail(control: RunControl) -> None:
+    raise RuntimeError("a bug")
+
+
+def drain(mark: Path, control: RunControl) -> str:
+    mark.touch()
+    while not control.drain_requested:
+        time.sleep(0.005)
+    return "drained"
