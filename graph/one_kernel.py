@@ -1,4 +1,4 @@
-"""Judge or profile one kernel of the user's own, without a run."""
+"""Judge or profile a kernel of the user's own, or compare two, without a run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..benchmark.registry import load_task
 from ..nodes.build import telling_line
 from ..nodes.context import Context
 from ..tools.device.select import get_device
+from ..tools.profile.compare import Comparison, compare, comparison_text
 from ..tools.profile.text import View, profile_text
 from ..tools.records import CaseEvidence, Diagnosis, Profile, Record, read_gain
 from ..tools.result.summary import Figure, figures
@@ -48,6 +49,27 @@ class Profiled(Record):
         if self.profile is None:
             return f"{self.status}: {self.reason}"
         return profile_text(self.profile, view, self.diagnosis)
+
+
+class Compared(Record):
+    """What moved between two kernels of a task."""
+
+    unit: str
+    device: str
+    status: str
+    reason: str = ""
+    case: str = ""
+    bottlenecks: tuple[str, str] = ("", "")
+    comparison: Comparison | None = None
+
+    def text(self) -> str:
+        """Return it for people."""
+        if self.comparison is None:
+            return f"{self.status}: {self.reason}"
+        measured = "estimated by the cpu device's model" if self.device == "cpu" else "measured under the profiler"
+        classes = " → ".join(dict.fromkeys(self.bottlenecks))
+        head = f"{self.unit} at {self.case}, {measured}; {classes}"
+        return f"{head}\n{comparison_text(self.comparison)}"
 
 
 def check_kernel(source: str, task: str, precision: str, device: str) -> Checked:
@@ -106,6 +128,28 @@ def profile_kernel(source: str, task: str, precision: str, device: str) -> Profi
         diagnosis=Diagnosis.model_validate(diagnosis) if "findings" in diagnosis else None,
         **known,
     )
+
+
+def compare_kernels(first: str, second: str, task: str, precision: str, device: str) -> Compared:
+    """Build, profile and diagnose two kernels of one task at the same case, and say what moved between them.
+
+    Raises:
+        UnknownTask, DeviceUnavailable: as they say.
+    """
+    before, after = (profile_kernel(source, task, precision, device) for source in (first, second))
+    for place, profiled in (("first", before), ("second", after)):
+        if profiled.profile is None:
+            return Compared(status=profiled.status, reason=f"the {place} kernel: {profiled.reason}", **_of(profiled))
+    assert before.profile is not None
+    assert after.profile is not None
+    diagnoses = (before.diagnosis, after.diagnosis) if before.diagnosis and after.diagnosis else None
+    found = compare(before.profile, after.profile, diagnoses=diagnoses)
+    classes = (before.bottleneck, after.bottleneck)
+    return Compared(status="ok", case=before.profile.case, bottlenecks=classes, comparison=found, **_of(before))
+
+
+def _of(profiled: Profiled) -> dict[str, str]:
+    return {"unit": profiled.unit, "device": profiled.device}
 
 
 def _where(task: str, precision: str, device: str) -> tuple[dict[str, Any], Any, str]:

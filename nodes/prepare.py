@@ -10,6 +10,7 @@ from ..tools.device.port import DeviceUnavailable
 from .context import Context, context_for
 from .hold import held_up, wait_for_device
 from .state import SCHEMA_VERSION, State, Version
+from .stop import nothing_left
 from .versions import build_version, judge_version, profile_version
 
 
@@ -43,6 +44,7 @@ def prepare(state: State, runtime: Runtime[Context]) -> State:
     baseline = baseline.model_copy(
         update={"build": context.store.put_json(built["build"]), "verdict": context.store.put_json(judged["verdict"])}
     )
+    stop = nothing_left(baseline, context)
     return {
         "schema_version": SCHEMA_VERSION,
         "hardware": hardware.model_dump(mode="json"),
@@ -53,7 +55,8 @@ def prepare(state: State, runtime: Runtime[Context]) -> State:
         "attempt": 0,
         "tries": 0,
         "asks": 0,
-        "route": "planner",
+        "stop": stop,
+        "route": "finisher" if stop else "planner",
     }
 
 

@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from .context import Context, context_for
 from .state import State, Version, Word
+from .stop import nothing_left
 from .versions import attempt_record
 
 
@@ -27,10 +28,7 @@ def recorder(state: State, runtime: Runtime[Context]) -> State:
     if candidate and state.get("improved"):
         update["best"] = candidate.model_dump(mode="json")
         update["winners"] = [*state["winners"], candidate.model_dump(mode="json")]
-        limit = context.stop_efficiency
-        efficiency = context.store.get_json(candidate.gain).get("efficiency")
-        if limit is not None and efficiency is not None and efficiency >= limit:
-            stop = f"the best version is at {efficiency:.0%} of its floor: there is nothing left to gain"
+        if stop := nothing_left(candidate, context):
             return {**update, "stop": stop, "route": "finisher"}
     if state["round"] >= context.rounds:
         return {**update, "route": "finisher"}

@@ -223,6 +223,21 @@ def test_profile_says_what_limits_a_kernel(cudamaster: Run, bench: Bench, tmp_pa
     assert (done.exit_code, "unsupported" in done.stdout) == (1, True)
 
 
+def test_compare_says_what_moved(cudamaster: Run, bench: Bench, tmp_path: Path) -> None:
+    kernels = tmp_path / "a.cu", tmp_path / "b.cu"
+    for kernel in kernels:
+        kernel.write_text(source("pass"))
+    bench.faults["diagnose"] = ["same_address_atomics", "stall_mix"] * 2
+    told = json.loads(cudamaster("compare", *kernels, "--task", "dot_product", "--json").stdout)
+    assert (told["status"], told["comparison"]["speedup"]) == ("ok", 1.0)
+    shown = cudamaster("compare", *kernels, "--task", "dot_product").stdout
+    assert "estimated" in shown
+    assert "same time" in shown
+    bench.faults["ncu"] = ["ok", "unsupported"]
+    done = cudamaster("compare", *kernels, "--task", "dot_product")
+    assert (done.exit_code, "the second kernel" in done.stdout) == (1, True)
+
+
 def test_tasks_are_listed_and_shown_without_the_hidden_cases(cudamaster: Run) -> None:
     assert "result = Σ_i x[i]·y[i]" in cudamaster("tasks").stdout
     told = json.loads(cudamaster("tasks", "dot_product", "--json").stdout)

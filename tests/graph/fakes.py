@@ -45,7 +45,10 @@ class FakeDevice:
 
 
 def toolbox(folder: Path, faults: dict[str, list[str]], calls: list[tuple[str, dict[str, Any]]]) -> Toolbox:
-    """Return tools that obey `source`; `faults[tool]` are statuses that the tool answers first, one a call."""
+    """Return tools that obey `source`; `faults[tool]` are statuses that the tool answers first, one a call.
+
+    `faults["diagnose"]` are names of findings.
+    """
 
     def fault(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         calls.append((name, arguments))
@@ -136,7 +139,7 @@ def toolbox(folder: Path, faults: dict[str, list[str]], calls: list[tuple[str, d
         """Diagnose."""
         calls.append(("diagnose", {}))
         finding = {
-            "name": "same_address_atomics",
+            "name": faults["diagnose"].pop(0) if faults.get("diagnose") else "same_address_atomics",
             "sentence": "Every thread adds to one word.",
             "evidence": "atomics = threads",
         }

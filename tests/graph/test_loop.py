@@ -145,6 +145,29 @@ def test_the_run_stops_near_the_floor(bench: Bench) -> None:
     assert "floor" in summary.reason
 
 
+def test_a_version_that_its_diagnosis_calls_near_the_floor_ends_the_run(bench: Bench) -> None:
+    bench.script = replies(coder=[fence(source("pass", 2.0)), fence(source("pass", 3.0))])
+    bench.faults["diagnose"] = [
+        "same_address_atomics",
+        "near_floor",
+    ]  # of the baseline, and of the first round's version
+    summary = bench.start(rounds=3)
+    assert (summary.status, summary.rounds) == ("improved", 1)
+    assert "within 15 % of its floor (atomics = threads)" in summary.reason
+
+
+def test_a_baseline_near_the_floor_asks_nothing_and_says_so(bench: Bench) -> None:
+    bench.faults["diagnose"] = ["near_floor"]
+    summary = bench.start(rounds=3)
+    assert (summary.status, summary.rounds, bench.asked) == ("no_gain", 0, [])
+    assert "nothing left to gain" in summary.reason
+
+
+def test_without_the_stop_rule_a_run_goes_on_near_the_floor(bench: Bench) -> None:
+    bench.faults["diagnose"] = ["near_floor"] * 9
+    assert bench.start(rounds=2, stop_efficiency=None).rounds == 2
+
+
 def test_a_baseline_that_is_wrong_fails_the_run_before_anything_is_asked(bench: Bench) -> None:
     summary = bench.start(source=source("wrong"))
     assert summary.status == "failed"

@@ -121,6 +121,21 @@ def compare(before: Profile, after: Profile, *, diagnoses: tuple[Diagnosis, Diag
     )
 
 
+def comparison_text(found: Comparison) -> str:
+    """Return a comparison for people: the ratio of times, why, and what moved."""
+    ratio = "unknown" if found.speedup is None else f"{found.speedup:.3g}x"
+    lines = [f"Time of the first ÷ the second: {ratio}", *found.reasons]
+    if found.launches_before != found.launches_after:
+        lines.append(f"Launches: {found.launches_before} → {found.launches_after}")
+    if found.changes:
+        lines += ["", "What moved:"]
+    for change in found.changes:
+        factor = f" ({change.factor:.3g}x)" if change.factor is not None else ""
+        moved = f"{_short(change.before)} → {_short(change.after)} {change.unit}".rstrip()
+        lines.append(f"  {change.name}: {moved}{factor}  # {change.meaning}")
+    return "\n".join(lines)
+
+
 def _moved(before: float, after: float) -> bool:
     return abs(after - before) > _MOVED * max(abs(before), abs(after), 1e-12)
 

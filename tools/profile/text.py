@@ -8,8 +8,8 @@ from ..records import Diagnosis, LaunchProfile, Metric, Profile
 from .filter import PAPER_THRESHOLD_PCT, classify, filtered
 from .metrics import metric_spec
 
-_TOLD: Final = 5
-"""Findings in the text: what a reader keeps in mind, and what keeps it short."""
+_TOLD: Final = 3
+"""Findings told in full: what a reader keeps in mind, and at most 15 % of what all metrics would take."""
 
 View = Literal["none", "filtered", "full", "diagnosis"]
 
@@ -47,7 +47,7 @@ def diagnosis_text(diagnosis: Diagnosis) -> str:
         gain = f"at most {finding.bound:.3g}x" if finding.bound > 1 else "nothing to gain"
         lines.append(f"{position}. {finding.name} ({gain}){place}: {finding.sentence} Evidence: {finding.evidence}.")
     if rest:
-        lines.append(f"{len(rest)} more could gain at most {rest[0].bound:.3g}x.")
+        lines.append(f"Less telling: {', '.join(f'{finding.name} ({finding.bound:.3g}x)' for finding in rest)}.")
     if not told:
         lines.append("No finding applies.")
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from cudamaster.benchmark.contract import Precision
+from cudamaster.prompts.tokens import estimate_tokens
 from cudamaster.tools.profile.ncu_csv import parse_ncu_csv
 from cudamaster.tools.profile.text import profile_text
 from cudamaster.tools.records import Diagnosis, Profile
@@ -109,13 +110,23 @@ def test_the_repaired_kernel_is_not_accused_of_the_fault_again(calls: Any, name:
         assert planted.name not in found
 
 
+@pytest.mark.parametrize("version", ["fault", "twin"])
 @pytest.mark.parametrize("name", PLANTED)
-def test_the_text_is_short_against_the_full_profile(calls: Any, name: str) -> None:
-    profile, diagnosis = profile_of(f"{name}_fault"), diagnose(calls, name, "fault")
-    full, short = profile_text(profile, "full"), profile_text(profile, "diagnosis", diagnosis)
-    assert 0 < len(short) <= 0.15 * len(full)
-    assert 0 < len(short.split()) <= 0.15 * len(full.split())
-    assert PLANTED[name].finding in short
+def test_the_views_take_few_of_the_tokens_of_the_full_profile(calls: Any, name: str, version: str) -> None:
+    if f"{name}_{version}" not in TIMES_US:
+        return  # the copy has no twin
+    profile, diagnosis = profile_of(f"{name}_{version}"), diagnose(calls, name, version)
+    views: dict[str, int] = {
+        view: estimate_tokens(profile_text(profile, view, diagnosis)) for view in ("full", "filtered", "diagnosis")
+    }
+    assert 0 < views["filtered"] <= 0.25 * views["full"]
+    assert 0 < views["diagnosis"] <= 0.15 * views["full"]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_text_names_the_planted_fault(calls: Any, name: str) -> None:
+    diagnosis = diagnose(calls, name, "fault")
+    assert PLANTED[name].finding in profile_text(profile_of(f"{name}_fault"), "diagnosis", diagnosis)
 
 
 def results(calls: Any) -> str:
