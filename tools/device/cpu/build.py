@@ -18,10 +18,10 @@ from .toolchain import COMPILE_SECONDS, INCLUDE, find_compiler, headers_key, mac
 
 VERIFY_FLAGS: Final = ("-O2", "-g1")
 TRACE_FLAGS: Final = (
-    "-O2", "-g", "-DCPUSIM_TRACE", "-fsanitize=thread", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
-    "-fno-store-merging", "-fno-tree-sra",
+    "-O2", "-g", "-DCPUSIM_TRACE", "-fsanitize=thread", "-fsanitize-coverage=trace-pc", "-fno-tree-vectorize",
+    "-fno-tree-slp-vectorize", "-fno-store-merging", "-fno-tree-sra",
 )  # fmt: skip
-"""Each load and store as the source has it: a float4 in one piece, no two of them merged."""
+"""Each load and store as the source has it: a float4 in one piece, no two of them merged. Every basic block is marked."""
 _TRACE_GCC: Final = ("--param", "tsan-instrument-func-entry-exit=0")
 _COMMON: Final = (
     "-w", "-fPIC", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math",
@@ -91,6 +91,7 @@ def trace_library(build: Build, root: Path | None = None) -> Path:
     def make(fresh: Path) -> None:
         (fresh / "candidate.cpp").write_text(source)
         (fresh / "exports.map").write_text(exports)
+        (fresh / "flags").write_text("\n".join(flags))
         # Compiled and linked apart: the sanitizer's own runtime must not be linked.
         compile_command = [
             compiler.path,

@@ -97,7 +97,7 @@ def launch_cost(launch: LaunchCounters, gpu: GpuModel) -> LaunchCost:
     )
     issue = instructions / (4.0 * busy) / clock
 
-    fresh = launch.total("fresh_sectors", "global", write=False)
+    fresh = launch.total("missed_sectors", "global", write=False)
     load_sectors = launch.total("sectors", "global", write=False)
     store_sectors = launch.total("sectors", "global", write=True)
     stored = sum(s.accesses * s.bytes for s in launch.sites if s.space == "global" and s.write and not s.atomic)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...records import Record
+from .instructions import Mix, instruction_mix, total_mix
 
 Space = Literal["global", "shared", "local"]
 _SPACES: tuple[Space, ...] = ("global", "shared", "local")
@@ -31,8 +32,8 @@ class SiteCounters(Record):
     cache_lines: float = 0.0
     """128-byte lines, summed over the requests."""
     wavefronts: float = 0.0
-    fresh_sectors: float = 0.0
-    """Sectors that their block touched for the first time: what an L1 that loses nothing would fetch."""
+    missed_sectors: float = 0.0
+    """Of loads: sectors that were not in the block's share of the L1."""
     threads_per_request: float = 0.0
 
 
@@ -78,6 +79,10 @@ class LaunchCounters(Record):
     load_positions: float = 1.0
     """Global loads ÷ those of the busiest source position: how many a loop makes per iteration."""
     local_bytes: float = 0.0
+    mix: Mix | None = None
+    """Instructions of all warps, by pipe; None where the code could not be read."""
+    special_ops: float = 0.0
+    double_ops: float = 0.0
     sites: tuple[SiteCounters, ...] = ()
     unaliased: bool = False
     """The kernel's pointers are `__restrict__`, so that its loads need not wait for its stores."""
@@ -143,7 +148,8 @@ def read_counters(raw: Mapping[str, Any], library: Path | None, unaliased: Colle
         findings[key] = RuntimeFinding(
             kind=f["kind"], kernel=f["kernel"], text=text, line=line, line2=line2, count=count
         )
-    launches = [_launch(launch, lines, base_name(launch["kernel"]) in unaliased) for launch in raw["launches"]]
+    mixes = instruction_mix(library) if library else {}
+    launches = [_launch(launch, lines, mixes, base_name(launch["kernel"]) in unaliased) for launch in raw["launches"]]
     return Counters(
         launches=tuple(_fill_untraced(launches)), findings=tuple(findings.values()), allocations=raw["allocations"],
         copies=raw["copies"], synchronizations=raw["synchronizations"],
@@ -180,7 +186,9 @@ def base_name(kernel: str) -> str:
     return kernel.split("<")[0].split("::")[-1].strip("& ")
 
 
-def _launch(raw: Mapping[str, Any], lines: Mapping[int, int], unaliased: bool) -> LaunchCounters:
+def _launch(
+    raw: Mapping[str, Any], lines: Mapping[int, int], mixes: Mapping[int, Mix], unaliased: bool
+) -> LaunchCounters:
     scale = raw["blocks"] / raw["sampled_blocks"] if raw.get("sampled_blocks") else 1.0
     sites: dict[tuple[Any, ...], dict[str, float]] = {}
     for site in raw.get("sites", ()):
@@ -196,7 +204,7 @@ def _launch(raw: Mapping[str, Any], lines: Mapping[int, int], unaliased: bool) -
                 key = (line, space, site["bytes"], bool(site["write"]), False)
             sums = sites.setdefault(
                 key,
-                dict.fromkeys(("accesses", "requests", "sectors", "cache_lines", "wavefronts", "fresh_sectors"), 0.0),
+                dict.fromkeys(("accesses", "requests", "sectors", "cache_lines", "wavefronts", "missed_sectors"), 0.0),
             )
             sums["accesses"] += site["accesses"][index] * scale
             sums["requests"] += site["requests"][index] * formed
@@ -205,7 +213,8 @@ def _launch(raw: Mapping[str, Any], lines: Mapping[int, int], unaliased: bool) -
             if space == "shared":
                 sums["wavefronts"] += site["wavefronts"] * formed
             if space == "global":
-                sums["fresh_sectors"] += site["fresh_sectors"] * formed
+                sums["missed_sectors"] += site["missed_sectors"] * formed
+    code = [(mixes[pc], warps * scale, threads * scale) for pc, warps, threads in raw.get("code", ()) if pc in mixes]
     arrays = raw.get("arrays_bytes", 0)
     loads = [s["accesses"][0] for s in raw.get("sites", ()) if s["accesses"][0] and not s["write"]]
     scaled = {
@@ -235,6 +244,9 @@ def _launch(raw: Mapping[str, Any], lines: Mapping[int, int], unaliased: bool) -
         cold_read_bytes=min(raw.get("cold_read_bytes", 0) * scale, max(arrays, raw.get("cold_read_bytes", 0))),
         cold_write_bytes=min(raw.get("cold_write_bytes", 0) * scale, max(arrays, raw.get("cold_write_bytes", 0))),
         load_positions=sum(loads) / max(loads) if loads else 1.0,
+        mix=total_mix((mix, warps) for mix, warps, _ in code) if code else None,
+        special_ops=sum(mix.special_calls * threads for mix, _, threads in code),
+        double_ops=sum(mix.double_calls * threads for mix, _, threads in code),
         sites=tuple(
             SiteCounters(
                 line=line, space=space, bytes=size, write=write, atomic=atomic, **sums,
@@ -268,6 +280,9 @@ def _fill_untraced(launches: list[LaunchCounters]) -> list[LaunchCounters]:
                 "store_groups",
                 "load_positions",
                 "local_bytes",
+                "mix",
+                "special_ops",
+                "double_ops",
                 "sites",
                 "sampled_blocks",
             )

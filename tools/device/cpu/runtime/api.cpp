@@ -48,14 +48,15 @@ const ErrorName error_names[] = {
 std::map<const void*, int> dynamic_limits;
 int largest_dynamic_limit = int(shared_limit_default);
 
-// The GPU that this device stands for: "name;major.minor;multiprocessors;L2 bytes;shared per block;threads per SM;blocks per SM;clock kHz".
+// The GPU that this device stands for: "name;major.minor;multiprocessors;L2 bytes;shared per block;threads per SM;blocks per SM;
+// clock kHz;L1 and shared memory of an SM".
 struct Gpu {
     char name[128] = "NVIDIA H200";
     int major = 9, minor = 0, multiprocessors = 132, threads = 2048, blocks = 32, clock_khz = 1980000;
-    long l2 = 62914560, shared = 232448;
+    long l2 = 62914560, shared = 232448, l1 = 262144;
     Gpu() {
         const char* text = getenv("CPUSIM_GPU");
-        if (text) sscanf(text, "%127[^;];%d.%d;%d;%ld;%ld;%d;%d;%d", name, &major, &minor, &multiprocessors, &l2, &shared, &threads, &blocks, &clock_khz);
+        if (text) sscanf(text, "%127[^;];%d.%d;%d;%ld;%ld;%d;%d;%d;%ld", name, &major, &minor, &multiprocessors, &l2, &shared, &threads, &blocks, &clock_khz, &l1);
     }
 };
 const Gpu& gpu() {
@@ -302,4 +303,10 @@ int cpusim_blocks_per_multiprocessor(int threads, size_t dynamic_bytes) {
     return blocks;
 }
 
+}
+
+size_t cpusim::l1_bytes_per_block(uint64_t blocks, size_t threads, size_t shared_bytes) {
+    long fit = std::max(1, cpusim_blocks_per_multiprocessor(int(threads), shared_bytes));
+    long resident = std::min(fit, long((blocks + unsigned(gpu().multiprocessors) - 1) / unsigned(gpu().multiprocessors)));
+    return size_t(std::max(4096l, gpu().l1 / resident - long(shared_bytes) - 1024));
 }

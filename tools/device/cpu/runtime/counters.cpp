@@ -196,9 +196,15 @@ const char* cpusim_counters_json() {
                 array(out, "lines", s.lines);
                 array(out, "lanes", s.lanes);
                 number(out, "wavefronts", s.wavefronts);
-                number(out, "fresh_sectors", s.fresh_sectors);
+                number(out, "missed_sectors", s.missed_sectors);
                 number(out, "request_bytes", s.request_bytes);
                 out += "}";
+            }
+            out += "],\"code\":[";
+            bool first_code = true;
+            for (const CodeCount& c : r.code) {
+                out += (first_code ? "[" : ",[") + std::to_string(candidate_offset(c.pc)) + "," + std::to_string(c.warps) + "," + std::to_string(c.threads) + "]";
+                first_code = false;
             }
             out += "]";
         }

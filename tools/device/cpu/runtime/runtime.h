@@ -30,8 +30,14 @@ struct Site {
     bool write, atomic;
     uint64_t requests[3], sectors[3], lines[3], lanes[3], accesses[3];  // global, shared, local
     uint64_t wavefronts;                                                // shared
-    uint64_t fresh_sectors;                                             // first touched in its block by this request
+    uint64_t missed_sectors;                                            // loads: not in the block's share of the L1
     uint64_t request_bytes;                                             // global: bytes that lanes asked for
+};
+
+// How often a basic block of the candidate's code was executed (sampled blocks only).
+struct CodeCount {
+    uintptr_t pc;
+    uint64_t warps, threads;
 };
 
 struct LaunchRecord {
@@ -46,6 +52,7 @@ struct LaunchRecord {
     uint64_t idle_threads, redundant_threads, repeated_stores, stores, unique_read_bytes, unique_write_bytes, local_bytes, truncated;
     uint64_t arrays_bytes, cold_read_bytes, cold_write_bytes, load_groups, store_groups;
     std::vector<Site> sites;
+    std::vector<CodeCount> code;
 };
 
 struct Counters {
@@ -85,6 +92,8 @@ cudaError_t set_error(cudaError_t error, const std::string& detail = "", bool st
 [[noreturn]] void abort_launch(cudaError_t error, const std::string& text);
 std::string where();  // kernel, block and thread that run now
 size_t dynamic_limit(const void* function);
+size_t shared_static_bytes();  // of the running launch, as far as its variables have been met
+size_t l1_bytes_per_block(uint64_t blocks, size_t threads, size_t shared_bytes);  // what shared memory leaves to each
 
 // --- fibers -----------------------------------------------------------------------------------------------------------
 

@@ -420,6 +420,8 @@ namespace {
 cudaError_t launch_result = cudaSuccess;
 }
 
+size_t shared_static_bytes() { return shared_used - ((size_t(cpusim_state.dynamic_bytes) + 127) & ~size_t(127)); }
+
 void abort_launch(cudaError_t error, const std::string& text) {
     set_error(error, text, true);
     launch_result = error;
@@ -523,7 +525,7 @@ int cpusim_launch(const LaunchConfig* config, void (*loop)(void*), void* closure
     }
     trace_launch_end();
     LaunchRecord* done = current_launch();
-    done->static_bytes = shared_used - ((config->dynamic_bytes + 127) & ~size_t(127));
+    done->static_bytes = shared_static_bytes();
     s.launch = 0;
     device_memory_visible(false);
     return launch_result;

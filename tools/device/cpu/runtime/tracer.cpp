@@ -31,8 +31,8 @@ unsigned long environment(const char* name, unsigned long otherwise) {
 struct Word {  // 2 bytes of global memory: the last store
     uint32_t launch, block, thread;
 };
-struct Sector {  // 32 bytes of global memory: the last launch that read or wrote it, the last traced block that touched it
-    uint32_t read_launch, write_launch, block;
+struct Sector {  // 32 bytes of global memory: the last launch that read or wrote it
+    uint32_t read_launch, write_launch;
 };
 
 template <class T>
@@ -83,6 +83,7 @@ struct SiteTrace {
     Site totals{};
     std::vector<uint32_t> executions;                // per thread of the block
     std::vector<std::vector<uintptr_t>> requests;    // per warp: [request * 32 + lane], 0 where a lane is absent
+    std::vector<std::vector<uint32_t>> order;        // per warp: [request], how many accesses its first lane had made
     bool used = false;
 };
 std::vector<std::unique_ptr<SiteTrace>> sites;
@@ -113,6 +114,77 @@ unsigned site_of(uintptr_t pc, int line, int bytes, bool write, bool atomic) {
     return index;
 }
 
+// --- per basic block of the code --------------------------------------------------------------------------------------
+
+struct CodeTrace {
+    uintptr_t pc = 0;
+    std::vector<uint32_t> executions;  // per thread of the block
+    uint64_t warps = 0, threads = 0;   // over all traced blocks: executions of warps, and of threads
+};
+std::vector<CodeTrace> code_blocks;
+std::unordered_map<uintptr_t, unsigned> code_index;
+CacheEntry code_cache[1024];
+
+unsigned code_of(uintptr_t pc) {
+    CacheEntry& hit = code_cache[(pc * 0x9E3779B97F4A7C15ull) >> 54];
+    if (hit.key == pc) return hit.site;
+    auto [place, fresh] = code_index.emplace(pc, unsigned(code_blocks.size()));
+    if (fresh) code_blocks.emplace_back().pc = pc;
+    hit = {pc, place->second};
+    return place->second;
+}
+
+// A warp executes a basic block as often as the busiest of its lanes does: lanes that can go together do.
+void finish_code(unsigned threads) {
+    for (CodeTrace& c : code_blocks) {
+        for (size_t first = 0; first < c.executions.size() && first < threads; first += 32) {
+            uint32_t most = 0;
+            for (size_t t = first; t < std::min<size_t>(first + 32, c.executions.size()); ++t) {
+                most = std::max(most, c.executions[t]);
+                c.threads += c.executions[t];
+            }
+            c.warps += most;
+        }
+        std::fill(c.executions.begin(), c.executions.end(), 0u);
+    }
+}
+
+// --- the L1 of a multiprocessor ---------------------------------------------------------------------------------------
+
+// One block's share of it: lines of four sectors, sets of four lines, the least recently used goes.
+struct Cache {
+    struct Line {
+        uintptr_t line;
+        uint32_t used, sectors;
+    };
+    std::vector<Line> lines;
+    size_t sets = 0;
+    uint32_t clock = 0;
+
+    void reset(size_t bytes) {
+        sets = std::max<size_t>(1, bytes / 512);
+        lines.assign(sets * 4, Line{0, 0, 0});
+    }
+    // Loads one sector; true if it was there.
+    bool load(uintptr_t sector) {
+        uintptr_t line = sector >> 2;
+        uint32_t bit = 1u << (sector & 3);
+        Line* set = &lines[(line * 0x9E3779B97F4A7C15ull >> 32) % sets * 4];
+        Line* oldest = set;
+        for (Line* l = set; l < set + 4; ++l) {
+            if (l->line == line) {
+                l->used = ++clock;
+                bool hit = l->sectors & bit;
+                l->sectors |= bit;
+                return hit;
+            }
+            if (l->used < oldest->used) oldest = l;
+        }
+        *oldest = Line{line, ++clock, bit};
+        return false;
+    }
+} l1;
+
 // --- per traced block -------------------------------------------------------------------------------------------------
 
 struct Access {  // the last of its kind to a byte
@@ -131,6 +203,7 @@ struct BlockTrace {
     std::vector<Byte> shared;
     std::vector<uint32_t> warp_time;
     std::vector<uint32_t> stores, repeats, loads;  // global ones, per thread
+    std::vector<uint32_t> accesses;                // global and shared ones, per thread
     std::vector<uint32_t> load_time, loads_at_store;  // barrier interval of the last load; loads done at the last store
 };
 
@@ -322,6 +395,7 @@ void access(uintptr_t address, int bytes, bool write, bool atomic, uintptr_t pc,
     SiteTrace& site = *sites[index];
     unsigned t = cpusim_state.current;
     int space = space_of(address);
+    ++b.accesses[t];
     if (space == 2) {
         ++site.totals.accesses[2];
         site.used = true;
@@ -336,6 +410,7 @@ void access(uintptr_t address, int bytes, bool write, bool atomic, uintptr_t pc,
     if (site.executions.size() < cpusim_state.now.count) {
         site.executions.resize(cpusim_state.now.count);
         site.requests.resize((cpusim_state.now.count + 31) / 32);
+        site.order.resize(site.requests.size());
     }
     if (++block_accesses > accesses_per_block || cpusim_state.launch == 0) {
         ++current_launch()->truncated;
@@ -346,6 +421,8 @@ void access(uintptr_t address, int bytes, bool write, bool atomic, uintptr_t pc,
     size_t place = size_t(k) * 32 + (t & 31);
     if (list.size() <= place) list.resize(std::max(size_t(k + 1) * 32, list.size() * 2));
     list[place] = address;
+    std::vector<uint32_t>& order = site.order[t >> 5];
+    if (order.size() <= k) order.push_back(b.accesses[t]);
 }
 
 // --- requests of a finished block -------------------------------------------------------------------------------------
@@ -355,7 +432,7 @@ unsigned distinct(uintptr_t* values, unsigned count) {
     return unsigned(std::unique(values, values + count) - values);
 }
 
-void count_request(Site& s, const uintptr_t* lanes, uint32_t block) {
+void count_request(Site& s, const uintptr_t* lanes) {
     uintptr_t chunks[32 * 4];
     unsigned active = 0, n = 0;
     int space = -1;
@@ -387,30 +464,34 @@ void count_request(Site& s, const uintptr_t* lanes, uint32_t block) {
     n = distinct(chunks, n);
     s.sectors[space] += n;
     s.request_bytes += uint64_t(active) * bytes;
-    for (unsigned i = 0; i < n; ++i) {
-        Shadow* shadow = shadow_of(std::max(chunks[i] << 5, uintptr_t(1)));
-        if (!shadow) shadow = shadow_of((chunks[i] << 5) + 31);
-        if (!shadow || !shadow->sectors.data) continue;
-        Sector& sector = shadow->sector(std::max(chunks[i] << 5, shadow->begin));
-        if (sector.block != block) {
-            sector.block = block;
-            ++s.fresh_sectors;
-        }
-    }
+    for (unsigned i = 0; i < n && !s.write; ++i) s.missed_sectors += !l1.load(chunks[i]);
     for (unsigned i = 0; i < n; ++i) chunks[i] >>= 2;
     s.lines[space] += unsigned(std::unique(chunks, chunks + n) - chunks);
 }
 
 void finish(BlockTrace& b) {
     LaunchRecord* launch = current_launch();
+    l1.reset(l1_bytes_per_block(launch->blocks, launch->threads / launch->blocks, launch->dynamic_bytes + shared_static_bytes()));
+    // Warps go side by side: what each of them does first comes first.
+    struct Request {
+        uint32_t order, site, warp, number;
+    };
+    static std::vector<Request> requests;
+    requests.clear();
+    for (uint32_t i = 0; i < sites.size(); ++i) {
+        if (!sites[i]->used) continue;
+        for (uint32_t w = 0; w < sites[i]->order.size(); ++w)
+            for (uint32_t k = 0; k < sites[i]->order[w].size(); ++k) requests.push_back(Request{sites[i]->order[w][k], i, w, k});
+    }
+    std::stable_sort(requests.begin(), requests.end(), [](const Request& x, const Request& y) { return x.order < y.order; });
+    for (const Request& r : requests) count_request(sites[r.site]->totals, &sites[r.site]->requests[r.warp][size_t(r.number) * 32]);
     for (auto& site : sites) {
         if (!site->used) continue;
-        for (auto& list : site->requests) {
-            for (size_t k = 0; k + 32 <= list.size(); k += 32) count_request(site->totals, &list[k], b.serial);
-            list.clear();
-        }
+        for (auto& list : site->requests) list.clear();
+        for (auto& list : site->order) list.clear();
         std::fill(site->executions.begin(), site->executions.end(), 0u);
     }
+    finish_code(unsigned(launch->threads / launch->blocks));
     for (size_t t = 0; t < b.stores.size(); ++t) {
         if (b.stores[t] + b.loads[t] == 0) ++launch->idle_threads;
         else if (b.stores[t] && b.repeats[t] == b.stores[t]) ++launch->redundant_threads;
@@ -462,10 +543,15 @@ void trace_launch_begin(uintptr_t code) {
     sample_count = std::max(2ul, wanted);
     for (auto& site : sites) {
         Site& s = site->totals;
-        s = Site{s.pc, s.line, s.bytes, s.write, s.atomic, {}, {}, {}, {}, {}, 0, 0, 0};
+        s = Site{s.pc, s.line, s.bytes, s.write, s.atomic};
         site->used = false;
         site->executions.clear();
         site->requests.clear();
+        site->order.clear();
+    }
+    for (CodeTrace& c : code_blocks) {
+        c.executions.assign(launch->threads / launch->blocks, 0);
+        c.warps = c.threads = 0;
     }
 }
 
@@ -478,6 +564,8 @@ void trace_launch_end() {
     LaunchRecord* launch = current_launch();
     for (auto& site : sites)
         if (site->used) launch->sites.push_back(site->totals);
+    for (const CodeTrace& c : code_blocks)
+        if (c.threads) launch->code.push_back(CodeCount{c.pc, c.warps, c.threads});
     launch_traced = false;
 }
 
@@ -495,6 +583,7 @@ void trace_enter_block(uint64_t linear) {
         slot->stores.assign(cpusim_state.now.count, 0);
         slot->repeats.assign(cpusim_state.now.count, 0);
         slot->loads.assign(cpusim_state.now.count, 0);
+        slot->accesses.assign(cpusim_state.now.count, 0);
         slot->load_time.assign(cpusim_state.now.count, 0);
         slot->loads_at_store.assign(cpusim_state.now.count, 0);
         ++barrier_time;
@@ -564,6 +653,24 @@ void __tsan_read_range(void* p, size_t bytes) {
 void __tsan_write_range(void* p, size_t bytes) {
     for (size_t i = 0; now && i < bytes; i += 16) access(uintptr_t(p) + i, int(std::min<size_t>(16, bytes - i)), true, false, CPUSIM_PC, 0);
 }
+void __sanitizer_cov_trace_pc() {
+    if (!now) return;
+    CodeTrace& c = code_blocks[code_of(CPUSIM_PC + 1)];
+    if (c.executions.size() < now->accesses.size()) c.executions.resize(now->accesses.size());
+    ++c.executions[cpusim_state.current];
+}
+#define CPUSIM_FAST_OF_ONE(NAME) float cpusim_fast_##NAME(float x) { return NAME(x); }
+CPUSIM_FAST_OF_ONE(expf)
+CPUSIM_FAST_OF_ONE(logf)
+CPUSIM_FAST_OF_ONE(log2f)
+CPUSIM_FAST_OF_ONE(log10f)
+CPUSIM_FAST_OF_ONE(tanhf)
+CPUSIM_FAST_OF_ONE(sinf)
+CPUSIM_FAST_OF_ONE(cosf)
+CPUSIM_FAST_OF_ONE(tanf)
+float cpusim_fast_powf(float x, float y) { return powf(x, y); }
+float cpusim_fast_divf(float x, float y) { return x / y; }
+float cpusim_fast_rsqrtf(float x) { return 1.0f / sqrtf(x); }
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __tsan_func_entry(void*) {}

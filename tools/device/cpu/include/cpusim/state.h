@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #if defined(__clang__)
-#define CPUSIM_UNTRACED __attribute__((no_sanitize("thread")))
+#define CPUSIM_UNTRACED __attribute__((no_sanitize("thread", "coverage")))
 #else
-#define CPUSIM_UNTRACED __attribute__((no_sanitize_thread))
+#define CPUSIM_UNTRACED __attribute__((no_sanitize_thread, no_sanitize_coverage))
 #endif
 
 struct uint3 {
