@@ -1,13 +1,13 @@
-"""Gate 3: what the built library offers and asks for, read from its ELF tables."""
+"""Gate 3: what the built library offers and asks for, and what it would do when it is loaded."""
 
 from __future__ import annotations
 
-import struct
+import re
 from pathlib import Path
 from typing import Final
 
 from ...benchmark.contract import Contract
-from ..records import Record
+from .elf import Library, read_library
 
 _FORBIDDEN: Final = frozenset({
     "dlopen", "dlmopen", "dlsym", "dlvsym", "system", "popen", "fork", "vfork", "clone", "execve", "execv", "execvp",
@@ -19,51 +19,63 @@ _FORBIDDEN: Final = frozenset({
     "cudaStreamCreateWithFlags", "cudaEventRecord", "cudaEventElapsedTime", "cudaLaunchHostFunc", "cudaDeviceReset",
     "cudaStreamBeginCapture", "cudaGraphLaunch", "cudaStreamSetAttribute", "cudaDeviceSetLimit",
 })  # fmt: skip
+_LAST_ERROR: Final = "cudamaster_last_error"
+"""A function that the build adds, to ask for launch errors that the entry kept quiet."""
+_SYSTEM: Final = re.compile(
+    r"(lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|cpusim|c\+\+|c\+\+abi|unwind)|ld-linux[\w-]*)\.so\b"
+)
+_LOADING: Final = re.compile(
+    r"frame_dummy|libcudart_static_\w+|_ZL24__sti____cudaRegisterAllv|_sub_I_00099_0|_GLOBAL__I_000099"
+)
+"""What the compilers and the CUDA runtime themselves run at loading."""
+_MOST_HOST_BYTES: Final = 1 << 20
+_MOST_DEVICE_BYTES: Final = 4 << 20
+"""Constants of the host's code, and the device's code with its own. Usual candidates have some kilobytes of either."""
 
 
-class Symbols(Record):
-    """The dynamic symbols of a shared object."""
-
-    exported: frozenset[str]
-    imported: frozenset[str]
-
-
-def read_symbols(library: Path) -> Symbols | None:
-    """Read the dynamic symbol table of a 64-bit little-endian ELF file; None if it is something else."""
-    data = library.read_bytes()
-    if data[:6] != b"\x7fELF\x02\x01":
-        return None
-    sections, count = struct.unpack_from("<Q", data, 0x28)[0], struct.unpack_from("<H", data, 0x3C)[0]
-    headers = [struct.unpack_from("<IIQQQQIIQQ", data, sections + 64 * i) for i in range(count)]
-    exported: set[str] = set()
-    imported: set[str] = set()
-    for _, kind, _, _, offset, size, link, *_ in headers:
-        if kind != 11:  # SHT_DYNSYM
-            continue
-        strings = headers[link][4]
-        for at in range(offset + 24, offset + size, 24):
-            name_at, _, _, section = struct.unpack_from("<IBBH", data, at)
-            name = data[strings + name_at : data.index(b"\0", strings + name_at)].decode(errors="replace")
-            (exported if section else imported).add(name)
-    return Symbols(exported=frozenset(exported), imported=frozenset(imported))
-
-
-def symbol_faults(library: Path, contract: Contract) -> tuple[str, ...]:
-    """Return what is wrong with a library's symbols, one sentence each.
+def symbol_faults(path: Path, contract: Contract) -> tuple[str, ...]:
+    """Return what is wrong with a library, one sentence each; "may not" in it: forbidden rather than forgotten.
 
     Imports are judged only where the CUDA runtime itself is imported: a runtime linked into the library brings its own.
     """
-    symbols = read_symbols(library)
-    if symbols is None:
+    library = read_library(path)
+    if library is None:
         return ()
-    wanted = (contract.entry, contract.workspace_entry)
+    wanted = {contract.entry, contract.workspace_entry}
     faults = [
-        f'the library does not export {name}: define it with extern "C"'
-        for name in wanted
-        if name not in symbols.exported
+        f'the library does not export {name}: define it with extern "C"' for name in sorted(wanted - library.exported)
     ]
-    if any(name.startswith("cuda") for name in symbols.imported):
+    if any(name.startswith("cuda") for name in library.imported):
         faults += [
-            f"the library calls {name}, which a candidate may not" for name in sorted(symbols.imported & _FORBIDDEN)
+            f"the library calls {name}, which a candidate may not" for name in sorted(library.imported & _FORBIDDEN)
         ]
-    return tuple(faults)
+    return (*faults, *_beyond_its_calls(library, wanted))
+
+
+def _beyond_its_calls(library: Library, wanted: set[str]) -> list[str]:
+    """Return what reaches beyond the two entry points."""
+    faults = [
+        f"the library exports {name}, which a candidate may not: only {' and '.join(sorted(wanted))}"
+        for name in sorted(library.exported - wanted - {_LAST_ERROR})
+        if not name.startswith("_")  # a linker's own, such as _init and _end
+    ]
+    faults += [
+        f"the library needs {name}, which a candidate may not: no library but the system's own"
+        for name in library.needed
+        if not _SYSTEM.match(name)
+    ]
+    own = [name for name in library.constructors if not _LOADING.fullmatch(name)]
+    own += sorted({name for name in library.constructors if library.constructors.count(name) > 1 and name not in own})
+    if own or library.indirect:
+        faults.append(
+            f"code runs when the library is loaded ({', '.join(own) or 'an indirect function'}), which a candidate may "
+            "not: no constructors, and no variable outside functions that is not initialised by a constant"
+        )
+    host = sum(library.section_bytes.get(name, 0) for name in (".rodata", ".data", ".data.rel.ro"))
+    for what, size, most in (
+        ("the host's constants", host, _MOST_HOST_BYTES),
+        ("device code and its constants", library.section_bytes.get(".nv_fatbin", 0), _MOST_DEVICE_BYTES),
+    ):
+        if size > most:
+            faults.append(f"{what} take {size:,} bytes, which a candidate may not: at most {most:,}, no tables")
+    return faults

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 from cudamaster.benchmark.registry import load_task
 from cudamaster.tools.judge.build_gate import build_verdict
-from cudamaster.tools.judge.symbols import read_symbols, symbol_faults
+from cudamaster.tools.judge.elf import read_library
+from cudamaster.tools.judge.symbols import symbol_faults
 from cudamaster.tools.records import Build, Status
 
 CONTRACT = load_task("gelu").contract
@@ -28,7 +29,7 @@ def library(tmp_path):
 
 
 def test_what_is_defined_is_exported_and_what_is_called_is_imported(library):
-    symbols = read_symbols(library(GOOD + 'extern "C" int other(); int f() { return other(); }'))
+    symbols = read_library(library(GOOD + 'extern "C" int other(); extern "C" int f() { return other(); }'))
     assert {"gelu", "gelu_workspace_bytes"} <= symbols.exported
     assert "other" in symbols.imported
     assert "other" not in symbols.exported
@@ -47,7 +48,7 @@ def test_a_mangled_entry_is_a_build_error(library):
 
 def test_a_forbidden_import_is_forbidden_however_the_source_spelled_it(library):
     hidden = 'extern "C" int cudaLaunchKernel(); extern "C" int sneaky() __asm__("dlsym"); '
-    hidden += "int f() { return sneaky() + cudaLaunchKernel(); }"
+    hidden += "static int f() { return sneaky() + cudaLaunchKernel(); }"
     verdict = build_verdict(Build(ok=True, library=str(library(GOOD + hidden))), CONTRACT)
     assert verdict.status is Status.FORBIDDEN
     assert "dlsym" in verdict.summary
@@ -59,4 +60,38 @@ def test_a_runtime_linked_in_brings_its_own_imports(library):
 
 def test_another_kind_of_file_is_left_to_the_loader(tmp_path):
     (tmp_path / "x").write_text("hello")
-    assert read_symbols(tmp_path / "x") is None
+    assert read_library(tmp_path / "x") is None
+
+
+@pytest.mark.parametrize(
+    ("extra", "says"),
+    [
+        ("__attribute__((constructor)) static void early() {}", "(_ZL5earlyv)"),
+        ("static int f() { return (long)&f; } int seed = f();", "code runs when the library is loaded"),
+        ('asm(".section .init_array,\\"aw\\"\\n.quad gelu\\n.text");', "(?)"),
+        ("__attribute__((constructor)) static void frame_dummy() {}", "code runs when the library is loaded"),
+        (
+            'extern "C" void* pick() { return (void*)&pick; } static int g() __attribute__((ifunc("pick")));'
+            " static int (*p)() = g;",
+            "(an indirect function)",
+        ),
+        ('extern "C" int helper() { return 1; }', "exports helper"),
+        ("extern const char table[2000000] = {1}; static const char* t = table;", "the host's constants take 2,"),
+    ],
+)
+def test_what_reaches_beyond_the_two_entry_points_is_forbidden(library, extra, says):
+    verdict = build_verdict(Build(ok=True, library=str(library(extra + GOOD))), CONTRACT)
+    assert verdict is not None
+    assert verdict.status is Status.FORBIDDEN
+    assert says in verdict.detail
+
+
+def test_a_library_of_another_kind_is_forbidden(library, tmp_path):
+    subprocess.run(
+        ["g++", "-shared", "-fPIC", "-x", "c++", "/dev/null", "-o", tmp_path / "libcublas.so.13"], check=True
+    )
+    (tmp_path / "y.cpp").write_text(GOOD)
+    command = ["g++", "-shared", "-fPIC", "-o", tmp_path / "y.so", tmp_path / "y.cpp", "-Wl,--no-as-needed"]
+    subprocess.run([*command, tmp_path / "libcublas.so.13"], check=True)
+    (fault,) = symbol_faults(tmp_path / "y.so", CONTRACT)
+    assert "libcublas.so.13" in fault
