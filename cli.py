@@ -55,10 +55,65 @@ app = typer.Typer(
     name="cudamaster",
     help="Makes CUDA kernels faster, and proves that they still compute the same.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+class LogLevel(StrEnum):
+    """From which level on events are logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """How a line of the log looks."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def _task_names(incomplete: str) -> list[str]:
+    """Complete the name of a task of the benchmark."""
+    found = (Path(__file__).parent / "benchmark" / "tasks").glob(f"{incomplete}*/task.py")
+    return sorted(path.parent.name for path in found)
+
+
+def _run_names(incomplete: str) -> list[str]:
+    """Complete the id of a run in the home."""
+    home = Path(os.environ.get("CUDAMASTER_HOME") or ".cudamaster")
+    return sorted(path.parent.name for path in home.glob(f"runs/{incomplete}*/manifest.json"))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from . import __version__
+
+        typer.echo(f"cudamaster {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def settings(
+    log_level: Annotated[
+        LogLevel | None,
+        typer.Option(envvar="CUDAMASTER_LOG_LEVEL", help="Log to standard error; info: a line for every step."),
+    ] = None,
+    log_format: Annotated[
+        LogFormat, typer.Option(envvar="CUDAMASTER_LOG_FORMAT", help="json: one object a line.")
+    ] = LogFormat.TEXT,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Makes CUDA kernels faster, and proves that they still compute the same."""
+    if log_level is not None:
+        from .graph.logs import log_to_stderr
+
+        log_to_stderr(log_level.value, log_format.value)
 
 
 class DeviceChoice(StrEnum):
@@ -158,7 +213,7 @@ Home = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 DeviceOption = Annotated[DeviceChoice, typer.Option(help="Where kernels run; auto: cuda if a GPU answers, else cpu.")]
 PrecisionOption = Annotated[PrecisionChoice, typer.Option(help="Storage precision.")]
-TaskOption = Annotated[str, typer.Option(help="The task that the kernel computes.")]
+TaskOption = Annotated[str, typer.Option(help="The task that the kernel computes.", autocompletion=_task_names)]
 Source = Annotated[Path, typer.Argument(help="The CUDA source file.")]
 MaxUsd = Annotated[float | None, typer.Option(min=0, help="Most money for the model, in USD.")]
 MaxTokens = Annotated[int | None, typer.Option(min=0, help="Most tokens, in and out.")]
@@ -171,7 +226,9 @@ def init(
     source: Source,
     out: Annotated[Path | None, typer.Option(help="The folder to write.", show_default="./LAUNCHER")] = None,
     launcher: Annotated[str, typer.Option(help="The function that launches the kernels, if there are several.")] = "",
-    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="Folder of the project's headers.")] = None,
+    include: Annotated[
+        list[Path] | None, typer.Option("--include", "-I", help="Folder of the project's headers.")
+    ] = None,
     define: Annotated[list[str] | None, typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Macro.")] = None,
     template: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A template parameter of the launcher.")
@@ -222,7 +279,12 @@ def init(
 
 @app.command()
 def optimize(
-    task: Annotated[str, typer.Argument(help="A task of the benchmark (`cudamaster tasks`), or a folder of your own.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A task of the benchmark (`cudamaster tasks`), or a folder of your own.", autocompletion=_task_names
+        ),
+    ],
     precision: PrecisionOption = PrecisionChoice.FP32,
     device: DeviceOption = DeviceChoice.AUTO,
     model: Annotated[
@@ -312,7 +374,7 @@ def optimize(
 
 @app.command()
 def resume(
-    run: Annotated[str, typer.Argument(help="The run (`cudamaster runs`).")],
+    run: Annotated[str, typer.Argument(help="The run (`cudamaster runs`).", autocompletion=_run_names)],
     home: Home = None,
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
@@ -470,7 +532,10 @@ def doctor(
 
 # --- the benchmark ---------------------------------------------------------------------------------------------------
 
-Tasks = Annotated[list[str] | None, typer.Argument(help="Tasks; without any, the whole benchmark.")]
+Tasks = Annotated[
+    list[str] | None,
+    typer.Argument(help="Tasks; without any, the whole benchmark.", autocompletion=_task_names),
+]
 Precisions = Annotated[list[PrecisionChoice] | None, typer.Option(help="Once or twice.", show_default="both")]
 ModelOption = Annotated[str | None, typer.Option(help="Who answers: offline, mailbox, openai:NAME.")]
 BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")]
@@ -927,8 +992,10 @@ def _watched(quiet: bool) -> Iterator[tuple[Any, RunControl]]:
 
     from langgraph.runtime import RunControl
 
+    from .graph.logs import is_told
     from .graph.views import console, live
 
+    quiet = quiet or is_told()
     control = RunControl()
 
     def stop(number: int, frame: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -45,6 +46,8 @@ from .manifest import (
 from .routing import recursion_limit
 from .summarize import summarize
 from .tracing import traced
+
+_LOG: Final = logging.getLogger(__name__)
 
 TERMINAL: Final = frozenset({"improved", "no_gain", "failed"})
 """Statuses after which there is nothing to go on with."""
@@ -371,6 +374,7 @@ class _Trace:
     """Writes every start and end of a node to `trace.jsonl`, and tells the live view."""
 
     def __init__(self, run: _Open, on_step: OnStep | None) -> None:
+        self.run_id = run.manifest.run_id
         self.file = run.context.folder / "trace.jsonl"
         self.on_step = on_step
         self.rounds = run.context.rounds
@@ -394,8 +398,15 @@ class _Trace:
         self.round_closed = step.event == "end" and node == "recorder"
         with open(self.file, "a") as file:
             file.write(json.dumps({**step._asdict(), "at": round(time.time(), 3)}) + "\n")
+        self._log(step)
         if self.on_step:
             self.on_step(step)
+
+    def _log(self, step: Step) -> None:
+        level = logging.INFO if step.event == "end" else logging.DEBUG
+        told = f"{self.run_id} round {step.round}/{step.rounds} {step.node} {step.event}"
+        told += f": {step.note}" if step.note else ""
+        _LOG.log(level, "%s", told, extra={"run": self.run_id, **step._asdict()})
 
     def _step(self, event: Literal["start", "end"], node: str, note: str = "", seconds: float = 0.0) -> Step:
         state = self.state

@@ -16,6 +16,7 @@ from rich.text import Text
 from ..models.estimate import Span
 from ..models.question import Question
 from ..prompts.tokens import estimate_tokens
+from ..tools.own.init import Initiated
 from ..tools.result.summary import Figure, Summary
 from .advance import Advanced, OnRun
 from .doctor import Item
@@ -159,6 +160,31 @@ def show_summary(out: Console, summary: Summary) -> None:
     title = f"{summary.unit} on {summary.device}: {summary.status.replace('_', ' ')}"
     colour = {"improved": "green", "failed": "red"}.get(summary.status, "yellow")
     out.print(Panel(rows, title=Text(title), border_style=colour, title_align="left"))
+
+
+def show_initiated(out: Console, made: Initiated) -> None:
+    """Print what a launcher's parameters were taken for, and what to do next."""
+    table = Table("parameter", "role", "elements", "from", box=None, header_style="bold")
+    for p in made.parameters:
+        table.add_row(p.name, p.role, p.shape or "-", Text(f"guessed: {p.why}", style="yellow") if p.guessed else "you")
+    out.print(f"{made.launcher} → {made.folder} ({', '.join(made.precisions)})")
+    out.print(table)
+    for change in made.changes:
+        out.print(f"changed in the copy: {change}", soft_wrap=True)
+    if made.differential:
+        out.print("No definition was given: candidates are compared with the original kernel, within a widened bound.")
+    if made.checked:
+        out.print(made.checked)
+    flag = "" if "fp32" in made.precisions else " --precision bf16"
+    near = _near(made.folder)
+    near = near if "/" in near else f"./{near}"  # a bare name is a task of the benchmark
+    wrong = made.checked.startswith("FAILED")
+    out.print(
+        f"Mend shapes, roles and sizes in {near}/task.py; or delete the folder and begin again with --role, --shape."
+        if wrong
+        else f"Look at the lines marked GUESSED in {near}/task.py; then: cudamaster optimize {near}{flag}",
+        soft_wrap=True,
+    )
 
 
 def show_runs(out: Console, runs: Sequence[Summary]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from .errors import (
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
+
+_LOG: Final = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -57,6 +60,7 @@ def with_patience(call: Callable[[], T], patience: Patience, pause: Callable[[fl
         wait_s = min(asked if asked is not None else float(waits(state)), patience.longest_wait_s)
         if pause is not None and _status(fault) == 429:
             pause(wait_s)
+        _LOG.warning("the model did not answer (%s): asked again in %.1f s", type(fault).__name__, wait_s)
         return wait_s
 
     retrying = tenacity.Retrying(

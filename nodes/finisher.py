@@ -12,6 +12,7 @@ from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
 from ..prompts.brief import Attempt, Plan
 from ..tools.device.port import DeviceInfo
+from ..tools.own.drop_in import drop_in, remarks
 from ..tools.records import Candidate, Diagnosis, Gain, Verdict, read_gain
 from ..tools.result.bench_files import bench_files
 from ..tools.result.build_files import build_script, cmake_file
@@ -138,6 +139,7 @@ def _summary(state: State, status: str, winner: _Winner | None, fallen: list[str
         rounds=len({a.round for a in history}),
         attempts=len(history),
         spent=spent(context),
+        reference="the original kernel" if task.differential else "definition",
         result=str(context.folder / "result"),
         **(figures(winner.gain) if winner else {}),
     )
@@ -172,8 +174,9 @@ def _write(state: State, summary: Summary, winner: _Winner | None, context: Cont
         )
     if winner and info:
         version = winner.version
+        kernel = context.store.text(version.source)
         files |= {
-            "kernel.cu": context.store.text(version.source),
+            "kernel.cu": kernel,
             "build.sh": build_script(version.spec, info.arch, task.contract.entry),
             "CMakeLists.txt": cmake_file(version.spec, info.arch, task.contract.entry),
             "VERIFICATION.md": verification_text(
@@ -182,9 +185,11 @@ def _write(state: State, summary: Summary, winner: _Winner | None, context: Cont
                 Verdict.model_validate(context.store.get_json(version.verdict)),
                 winner.again,
                 winner.sanitized,
-                winner.not_checked,
+                (*winner.not_checked, *remarks(task)),
+                differential=task.differential,
             ),
             **bench_files(task, precision),
+            **drop_in(task, kernel, precision),
         }
     write_bundle(context.folder / "result", files)
 

@@ -84,6 +84,8 @@ class Summary(Record):
     estimated_speedup: Figure | None = None
     estimated_weighted_speedup: Figure | None = None
     estimated_efficiency: Figure | None = None
+    reference: str = ""
+    """What outputs were compared with: `definition`, or `the original kernel` (differential, with a widened bound)."""
     best: BestKernel | None = None
     """None if nothing won."""
     rounds: int = 0

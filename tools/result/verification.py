@@ -13,8 +13,13 @@ def verification_text(
     again: Verdict | None,
     sanitized: bool,
     not_checked: tuple[str, ...],
+    *,
+    differential: bool = False,
 ) -> str:
-    """Return the account. `again` is the verdict of the re-verification from disk; `sanitized`: nothing was found."""
+    """Return the account. `again` is the verdict of the re-verification from disk; `sanitized`: nothing was found.
+
+    `differential`: there is no definition, outputs were compared with the original kernel's.
+    """
     lines = [f"# {unit}: what was verified", ""]
     where = f"{device.gpu} ({device.arch})" if device.name == "cuda" else f"this machine's CPU, with {device.compiler}"
     lines += [f"- Run on: {where}."]
@@ -44,9 +49,11 @@ def verification_text(
     for case in (*verdict.cases, *(again.cases if again else ())):
         result = "ok" if case.ok else case.reason.replace("|", "\\|")
         lines.append(f"| {case.set} | {case.case} | {case.seed} | {case.worst_ratio:.3g} | {result} |")
-    lines += [
-        "",
-        "The reference is computed in float64 from the task's definition; the bound follows from its rounding model. "
-        "`bench` in this folder repeats the check on the data in `data/`.",
-    ]
+    reference = (
+        "The reference is the original kernel, run on the same data; the bound follows from how its outputs move with "
+        "its inputs, and is twice as wide as for a definition."
+        if differential
+        else "The reference is computed in float64 from the task's definition; the bound follows from its rounding model."
+    )
+    lines += ["", f"{reference} `bench` in this folder repeats the check on the data in `data/`."]
     return "\n".join(lines) + "\n"
