@@ -1,8 +1,9 @@
 """Real CUDA kernels for a task, honest and mistaken, in one library: `kernels/<task>.cu`, for both precisions.
 
 `HONEST(name) {…}` and `MISTAKE(name) {…}` define host functions with the contract's arguments, the workspace and the
-stream. A set's library takes one argument more than the contract, which says which of them to run; so one build and
-one process serve a whole set.
+stream; with `FP32_` or `BF16_` before it one is there in that precision only. What tasks of a kind share lies in a
+header beside them, which says what a task defines before it includes it. A set's library takes one argument more than
+the contract, which says which function to run; so one build and one process serve a whole set.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from cudamaster.tools.device.port import CallResult, Device, Runner
 from cudamaster.tools.records import Build, Candidate
 
 FOLDER = Path(__file__).parent / "kernels"
-NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.cu") if path.stem != "prelude"))
+NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.cu")))
 SELECTOR = "variant"
+_DEFINITION = re.compile(r"^(?:(FP32|BF16)_)?(HONEST|MISTAKE)\((\w+)\)", re.MULTILINE)
+_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -51,20 +54,29 @@ class KernelSet:
         return device.build(Candidate(source=self.source), self.selecting, self.precision)
 
 
+def with_headers(text: str) -> str:
+    """Return a source with the headers of this folder in place of their inclusion: candidates are one file."""
+    return _INCLUDE.sub(lambda found: with_headers((FOLDER / found[1]).read_text()), text)
+
+
 def kernel_set(name: str, precision: Precision) -> KernelSet:
     """Return the kernels of a unit."""
-    task, body = load_task(name), (FOLDER / f"{name}.cu").read_text()
-    variants = tuple(re.findall(r"^(HONEST|MISTAKE)\((\w+)\)", body, re.MULTILINE))
+    task, body = load_task(name), with_headers((FOLDER / f"{name}.cu").read_text())
+    found = _DEFINITION.findall(body)
+    variants = tuple((kind, label) for only, kind, label in found if only in ("", precision.upper()))
     contract = task.contract
     names = ", ".join([*(a.name for a in contract.arguments), "workspace", "stream"])
     parameters = ", ".join([*(a.declaration(precision) for a in contract.arguments), "void* workspace"])
     selecting = contract.model_copy(update={"arguments": (*contract.arguments, scalar(SELECTOR, DType.I32))})
-    branches = "\n".join(f"    if ({SELECTOR} == {i}) return {name}({names});" for i, (_, name) in enumerate(variants))
+    branches = "\n".join(f"    if ({SELECTOR} == {i}) return {label}({names});" for i, (_, label) in enumerate(variants))
     sizes = ", ".join(a.name for a in contract.sizes)
-    source = f"""{(FOLDER / "prelude.cu").read_text()}
+    source = f"""{with_headers('#include "prelude.cuh"')}
 typedef {DType.STORAGE.resolve(precision).c_name} T;
-#define HONEST(name) static cudaError_t name({parameters}, cudaStream_t stream)
+#define WORKSPACE_BYTES static size_t wanted_workspace({", ".join(f"int {a.name}" for a in contract.sizes)})
+#define HONEST(name) [[maybe_unused]] static cudaError_t name({parameters}, cudaStream_t stream)
 #define MISTAKE(name) HONEST(name)
+#define FP32_MISTAKE(name) HONEST(name)
+#define BF16_HONEST(name) HONEST(name)
 {body}
 {contract.workspace_prototype()} {{
     return wanted_workspace({sizes});

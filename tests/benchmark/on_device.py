@@ -20,6 +20,8 @@ import numpy as np
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
 from cudamaster.benchmark.task import Case, CaseSet
+from cudamaster.tools.device.cpu.device import CpuDevice
+from cudamaster.tools.device.port import Device
 from cudamaster.tools.device.select import get_device
 from cudamaster.tools.judge.check_case import check_case
 from cudamaster.tools.judge.compare import compare
@@ -33,6 +35,11 @@ from .margins import EXACT, mutant_effects
 
 DAMAGED = EXACT
 """The effect of what is rejected without a comparison: unwritten or damaged memory, a failed call."""
+
+
+def device_named(name: str) -> Device:
+    """Return a device. The cpu device compiles for the host alone here: a GPU's turn comes with the GPU."""
+    return CpuDevice(use_nvcc=False) if name == "cpu" else get_device(name)
 
 
 def seeds_of(case: Case, seed: int) -> tuple[int, int]:
@@ -59,7 +66,7 @@ def kernels_on(device_name: str, name: str, precision: Precision, seeds: int, un
     A mistake's effect for a seed is that at the first case that rejects it; a seed that no case rejects gives its
     largest ratio, which is then at most 1.
     """
-    device, kernels = get_device(device_name), kernel_set(name, precision)
+    device, kernels = device_named(device_name), kernel_set(name, precision)
     build = kernels.build(device)
     if not build.ok:
         raise RuntimeError(f"{name}-{precision}: {build.log}")
@@ -143,7 +150,7 @@ def measure(
     device_name: str, seeds: int, workers: int, out: Path, limit_s: float, names: Sequence[str] = NAMES
 ) -> dict[str, Any]:
     """Run everything; the file is rewritten after each piece of work, so that nothing is lost."""
-    info, start = get_device(device_name).info(), time.monotonic()
+    info, start = device_named(device_name).info(), time.monotonic()
     result: dict[str, Any] = {
         "schema": 1, "date": time.strftime("%Y-%m-%d"), "device": info.model_dump(mode="json"), "seeds": seeds,
         "units": {}, "errors": {},

@@ -1,6 +1,6 @@
 // Sparse products: honest orders of summation, and what goes wrong in them.
 
-static size_t wanted_workspace(int rows, int cols, int nnz) { return (size_t)rows * sizeof(float); }
+WORKSPACE_BYTES { return (size_t)rows * sizeof(float); }
 
 // --- honest ----------------------------------------------------------------------------------------------------------
 
