@@ -9,6 +9,7 @@ from .rules.flatten import Flatten
 from .rules.float_literals import FloatLiterals
 from .rules.fuse_launches import FuseLaunches
 from .rules.grid_stride import GridStride
+from .rules.rank_merge import RankMerge
 from .rules.restrict import Restrict
 from .rules.row_cooperative import RowCooperative
 from .rules.sliding_window import SlidingWindow
@@ -18,6 +19,7 @@ from .rules.tile_transpose import TileTranspose
 from .rules.vectorize import Vectorize
 
 RULES: tuple[Rule, ...] = (
+    RankMerge(),
     BlockScan(),
     TileProduct(),
     SlidingWindow(),
