@@ -21,7 +21,7 @@ TRACE_FLAGS: Final = (
     "-O2", "-g", "-DCPUSIM_TRACE", "-fsanitize=thread", "-fsanitize-coverage=trace-pc", "-fno-tree-vectorize",
     "-fno-tree-slp-vectorize", "-fno-store-merging", "-fno-tree-sra",
 )  # fmt: skip
-"""Each load and store as the source has it: a float4 in one piece, no two of them merged. Every basic block is marked."""
+"""Each load and store as the source has it: a float4 in one piece, no two of them merged; every basic block marked."""
 _TRACE_GCC: Final = ("--param", "tsan-instrument-func-entry-exit=0")
 _COMMON: Final = (
     "-w", "-fPIC", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math",

@@ -179,7 +179,10 @@ def _count(sums: dict[str, float], opcode: str, operands: str, fast_math: bool) 
             add("fp32" if _ROUNDING[name] == "ss" else "fp64")
     elif opcode.startswith("j"):
         add("control")
-    elif _INTEGER.match(opcode) and not operands.startswith("rsp"):
-        # Arithmetic on the stack pointer is the host's alone; x ^ x is how it writes zero.
-        if opcode != "xor" or len(set(operands.split(","))) > 1:
-            add("integer")
+    elif _INTEGER.match(opcode) and not _host_alone(opcode, operands):
+        add("integer")
+
+
+def _host_alone(opcode: str, operands: str) -> bool:
+    """Arithmetic on the stack pointer, and x ^ x, which is how the host writes zero."""
+    return operands.startswith("rsp") or (opcode == "xor" and len(set(operands.split(","))) == 1)

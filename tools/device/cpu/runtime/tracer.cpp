@@ -629,12 +629,21 @@ using namespace cpusim;
 #define CPUSIM_CALLBACK(N) \
     void __tsan_read##N(void* p) { if (now) access(uintptr_t(p), N, false, false, CPUSIM_PC, 0); } \
     void __tsan_write##N(void* p) { if (now) access(uintptr_t(p), N, true, false, CPUSIM_PC, 0); } \
-    void __tsan_unaligned_read##N(void* p) { if (now) access(uintptr_t(p), N, false, false, CPUSIM_PC, 0); } \
-    void __tsan_unaligned_write##N(void* p) { if (now) access(uintptr_t(p), N, true, false, CPUSIM_PC, 0); } \
+    void __tsan_unaligned_read##N(void* p) { if (now) in_pieces(uintptr_t(p), N, false, CPUSIM_PC); } \
+    void __tsan_unaligned_write##N(void* p) { if (now) in_pieces(uintptr_t(p), N, true, CPUSIM_PC); } \
     void __tsan_volatile_read##N(void* p) { if (now) access(uintptr_t(p), N, false, false, CPUSIM_PC, 0); } \
     void __tsan_volatile_write##N(void* p) { if (now) access(uintptr_t(p), N, true, false, CPUSIM_PC, 0); } \
-    void __tsan_unaligned_volatile_read##N(void* p) { if (now) access(uintptr_t(p), N, false, false, CPUSIM_PC, 0); } \
-    void __tsan_unaligned_volatile_write##N(void* p) { if (now) access(uintptr_t(p), N, true, false, CPUSIM_PC, 0); }
+    void __tsan_unaligned_volatile_read##N(void* p) { if (now) in_pieces(uintptr_t(p), N, false, CPUSIM_PC); } \
+    void __tsan_unaligned_volatile_write##N(void* p) { if (now) in_pieces(uintptr_t(p), N, true, CPUSIM_PC); }
+
+namespace {
+// A copy of a struct that the host makes at once: a GPU loads and stores aligned pieces only. The type is not known
+// here: large ones in multiples of 16 bytes are taken for vectors, others for words, where their place allows.
+void in_pieces(uintptr_t address, size_t bytes, bool write, uintptr_t pc) {
+    size_t piece = bytes > 16 && address % 16 == 0 && bytes % 16 == 0 ? 16 : address % 4 == 0 && bytes % 4 == 0 ? 4 : address % 2 == 0 && bytes % 2 == 0 ? 2 : 1;
+    for (size_t i = 0; i < bytes; i += piece) access(address + i, int(piece), write, false, pc, 0);
+}
+}  // namespace
 
 extern "C" {
 void __tsan_init() {
@@ -647,12 +656,8 @@ CPUSIM_CALLBACK(2)
 CPUSIM_CALLBACK(4)
 CPUSIM_CALLBACK(8)
 CPUSIM_CALLBACK(16)
-void __tsan_read_range(void* p, size_t bytes) {
-    for (size_t i = 0; now && i < bytes; i += 16) access(uintptr_t(p) + i, int(std::min<size_t>(16, bytes - i)), false, false, CPUSIM_PC, 0);
-}
-void __tsan_write_range(void* p, size_t bytes) {
-    for (size_t i = 0; now && i < bytes; i += 16) access(uintptr_t(p) + i, int(std::min<size_t>(16, bytes - i)), true, false, CPUSIM_PC, 0);
-}
+void __tsan_read_range(void* p, size_t bytes) { if (now) in_pieces(uintptr_t(p), bytes, false, CPUSIM_PC); }
+void __tsan_write_range(void* p, size_t bytes) { if (now) in_pieces(uintptr_t(p), bytes, true, CPUSIM_PC); }
 void __sanitizer_cov_trace_pc() {
     if (!now) return;
     CodeTrace& c = code_blocks[code_of(CPUSIM_PC + 1)];
