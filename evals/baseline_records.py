@@ -8,7 +8,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from ..tools.device.gpu_model import GpuModel
+from ..tools.device.port import DeviceInfo
 from ..tools.records import Diagnosis, Profile, Record
+
+
+class Session(Record):
+    """Where and when something was measured."""
+
+    kind: Literal["session"] = "session"
+    device: DeviceInfo
+    date: str
+    gpu: GpuModel
+    """Ceilings used for floors: calibrated on that machine where the home has a calibration."""
 
 
 class TimedCase(Record):
@@ -52,13 +64,14 @@ class Failed(Record):
     reason: str
 
 
-Measured = Annotated[TimedCase | ProfiledBaseline | Failed, Field(discriminator="kind")]
-_LINE: TypeAdapter[TimedCase | ProfiledBaseline | Failed] = TypeAdapter(Measured)
+_LINE: TypeAdapter[Session | TimedCase | ProfiledBaseline | Failed] = TypeAdapter(
+    Annotated[Session | TimedCase | ProfiledBaseline | Failed, Field(discriminator="kind")]
+)
 
 
-def read_measured(path: Path) -> list[TimedCase | ProfiledBaseline]:
+def read_measured(path: Path) -> list[Session | TimedCase | ProfiledBaseline]:
     """Return what a file holds, the last of each; failures and a line cut short by a kill are left out."""
-    found: dict[tuple[str, ...], TimedCase | ProfiledBaseline] = {}
+    found: dict[tuple[str, ...], Session | TimedCase | ProfiledBaseline] = {}
     for line in path.read_text().splitlines() if path.is_file() else ():
         try:
             record = _LINE.validate_json(line)
@@ -68,6 +81,8 @@ def read_measured(path: Path) -> list[TimedCase | ProfiledBaseline]:
             found[record.unit, record.arm or "-", record.set, record.case] = record
         elif isinstance(record, ProfiledBaseline):
             found[(record.unit,)] = record
+        elif isinstance(record, Session):
+            found[()] = record
     return list(found.values())
 
 
@@ -76,4 +91,4 @@ def append_measured(path: Path, records: Iterable[Record]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         for record in records:
-            file.write(record.model_dump_json(exclude_defaults=False) + "\n")
+            file.write(record.model_dump_json() + "\n")

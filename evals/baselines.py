@@ -20,8 +20,10 @@ from ..benchmark.registry import load_task, task_names
 from ..benchmark.task import Case, CaseSet, Task
 from ..graph.executor import Call, Died
 from ..graph.pool import Pool, cores
+from ..tools.device.gpu_model import gpu_model
+from ..tools.device.select import get_device
 from ..tools.records import Record
-from .baseline_records import Failed, ProfiledBaseline, TimedCase, append_measured, read_measured
+from .baseline_records import Failed, ProfiledBaseline, Session, TimedCase, append_measured, read_measured
 from .measure_baseline import profile_baseline, time_baseline, time_libraries
 
 _TOGETHER_BYTES: Final = 1 << 30
@@ -36,6 +38,17 @@ class Work(NamedTuple):
     what: str
     function: Callable[..., list[Record]]
     arguments: tuple[object, ...]
+
+
+def this_session(name: str) -> Session:
+    """Say where and when this is.
+
+    Raises:
+        DeviceUnavailable: this machine lacks the device.
+    """
+    device = get_device(name)
+    gpu = getattr(device, "gpu", None) or gpu_model(device.info().gpu)
+    return Session(device=device.info(), date=time.strftime("%Y-%m-%d"), gpu=gpu)
 
 
 def measure(path: Path, work: Sequence[Work], jobs: int, limit_s: float) -> None:
@@ -100,6 +113,28 @@ def _parts(task: Task, precision: Precision, cases: Sequence[Case]) -> Iterator[
         yield tuple(part)
 
 
+def write_pages(measured: Sequence[Record], folder: Path) -> None:
+    """Write `baselines_<gpu>.md` and `diagnosis_<gpu>.md` into a folder.
+
+    Raises:
+        ValueError: the data lack the session, cases or profiles.
+    """
+    from .baselines_page import baselines_page
+    from .diagnosis_page import diagnosis_page
+
+    session = next((r for r in measured if isinstance(r, Session)), None)
+    if session is None:
+        raise ValueError("the data do not say where they were measured")
+    profiled = [r for r in measured if isinstance(r, ProfiledBaseline)]
+    timed = [r for r in measured if isinstance(r, TimedCase)]
+    gpu = session.device.gpu.split()[-1].lower()
+    folder.mkdir(parents=True, exist_ok=True)
+    if timed:
+        classes = {p.unit: p.diagnosis.bottleneck.value for p in profiled}
+        (folder / f"baselines_{gpu}.md").write_text(baselines_page(session, timed, classes))
+    (folder / f"diagnosis_{gpu}.md").write_text(diagnosis_page(profiled))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what the data file lacks, or write the pages."""
     parser = argparse.ArgumentParser(prog="python -m cudamaster.evals.baselines", description=main.__doc__)
@@ -113,13 +148,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pages", type=Path, help="measure nothing: write the pages into this folder")
     options = parser.parse_intermixed_args(arguments)
     if options.pages:
-        from .baseline_pages import write_pages
-
         write_pages(read_measured(options.data), options.pages)
         return
     what = ["profile"] if options.device == "cpu" else options.what
     tasks = options.tasks or task_names()
     work = missing(read_measured(options.data), tasks, what, options.sets, options.device)
+    append_measured(options.data, [this_session(options.device)])
     measure(options.data, list(work), options.jobs, options.limit_s)
 
 
