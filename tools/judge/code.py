@@ -15,8 +15,8 @@ _PIECES = re.compile(
 )
 
 
-def code_only(source: str) -> str:
-    """Return the source with comments and the content of literals blanked; lines and columns stay where they are.
+def code_only(source: str, *, literals: bool = False) -> str:
+    """Return the source with comments and, without `literals`, the content of literals blanked; all stays in its place.
 
     The file name of an `#include "…"` stays. A backslash at a line's end, which can split a word, becomes two spaces
     joined to the next line's text; the line count is kept by moving the newlines behind the joined line.
@@ -24,6 +24,8 @@ def code_only(source: str) -> str:
 
     def blank(match: re.Match[str]) -> str:
         text = match[0]
+        if literals and not match["comment"]:
+            return text
         if match.lastgroup == "string" and re.search(r"#\s*include\s*$", source[: match.start()].rpartition("\n")[2]):
             return text
         return re.sub(r"[^\n]", " ", text) if match["comment"] else '"' + re.sub(r"[^\n]", " ", text[1:-1]) + '"'

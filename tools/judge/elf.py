@@ -1,4 +1,4 @@
-"""What a shared object says of itself in its ELF tables: symbols, libraries it needs, code that runs when it is loaded."""
+"""What a shared object says of itself in its ELF tables: symbols, libraries, code that runs when it is loaded."""
 
 from __future__ import annotations
 

@@ -39,6 +39,14 @@ def test_every_baseline_is_allowed(name, precision):
         "__device__ int separator = 1'000'000; // it's fine",
         "__device__ void write(float* p, int i) { p[i] = 0; } __global__ void k(float* p) { write(p, 0); }",
         "__device__ float current, curve, cube(float x);",
+        "#include <cuda.h>\n#include <cudaTypedefs.h>\n#include <cuda/barrier>\n#include <cuda/ptx>\n"
+        "void* f() { void* p = 0; cudaDriverEntryPointQueryResult r; "
+        'cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &p, cudaEnableDefault, &r); return p; }',
+        "void f(CUtensorMap* m, PFN_cuTensorMapEncodeTiled cuTensorMapEncodeTiled) { cuTensorMapEncodeTiled(m); }",
+        'asm volatile("ld.global.nc.v4.f32 {%0, %1}, [%2];" : : "r"(x)); asm("griddepcontrol.wait;");',
+        'asm volatile("{ .reg .pred p; setp.ne.b32 p, %1, 0; }" : : "r"(x)); asm("exit;");',
+        "void f(cudaStream_t s, void** a) { cudaLaunchCooperativeKernel(0, 1, 1, a, 0, s); cudaFuncSetAttribute(0, "
+        "cudaFuncAttributeMaxDynamicSharedMemorySize, 99); cudaLaunchConfig_t c; cudaLaunchKernelEx(&c, 0); }",
     ],
 )
 def test_honest_code_passes(text):
@@ -82,6 +90,18 @@ def test_honest_code_passes(text):
         ("cudaStreamAttrValue v; void f() { v.accessPolicyWindow.num_bytes = 1; }", "accessPolicyWindow"),
         ("#define cudaGetLastError() cudaSuccess", "#define cudaGetLastError"),
         ("void f() { exit(0); }", "exit"),
+        ("auto p = &dlsym;", "dlsym"),
+        ("__managed__ float shared_with_host;", "__managed__"),
+        ('void f(void** p) { cudaGetDriverEntryPoint("cuMemAlloc", p, 0, 0); }', "cudaGetDriverEntryPoint"),
+        (
+            'const char* n = "cuMemAlloc"; void f(void** p) { cudaGetDriverEntryPoint(n, p, 0, 0); }',
+            "cudaGetDriverEntryPoint",
+        ),
+        ("auto g = cudaGetDriverEntryPoint;", "cudaGetDriverEntryPoint"),
+        ('extern "C" int quiet() __asm__("dlsym"); ', '__asm__("dlsym");'),
+        ('void f() { asm volatile("syscall" : : "a"(57)); }', 'asm volatile("syscall" : : "a"(57));'),
+        (r'asm("nop; .incbin \"/etc/passwd\"");', r'asm("nop; .incbin \"/etc/passwd\"");'),
+        ("#include <cuda/stream_ref>", "#include <cuda/stream_ref>"),
     ],
 )
 def test_forbidden_code_is_named(text, what):
