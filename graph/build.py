@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
 
 from ..nodes.build import build
 from ..nodes.coder import coder
@@ -22,24 +24,45 @@ from ..nodes.profiler import profiler
 from ..nodes.recorder import recorder
 from ..nodes.run import run
 from ..nodes.state import Input, State
+from .errors import UnknownNode
 from .routing import EDGES, route
 
 Graph: TypeAlias = CompiledStateGraph[State, Context, Input, State]
+Node: TypeAlias = Callable[[State, Runtime[Context]], State]
+
+NODES: Final[Mapping[str, Node]] = {
+    "prepare": prepare,
+    "planner": planner,
+    "coder": coder,
+    "compiler": compiler,
+    "build": build,
+    "run": run,
+    "profiler": profiler,
+    "recorder": recorder,
+    "finisher": finisher,
+    "debugger": debugger,
+}
 
 
-def build_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
-    """Return the compiled graph. Without a checkpointer it cannot pause or be resumed."""
+def build_graph(
+    checkpointer: BaseCheckpointSaver[Any] | None = None, *, nodes: Mapping[str, Node] | None = None
+) -> Graph:
+    """Return the compiled graph. Without a checkpointer it cannot pause or be resumed.
+
+    Args:
+        checkpointer: where the state is kept between two nodes.
+        nodes: functions in the place of the graph's own, by name: `{"planner": my_planner}`. Each takes the state and
+            LangGraph's runtime, and returns the channels that it changes, `route` among them.
+
+    Raises:
+        UnknownNode: there is no node of that name.
+    """
+    chosen = {**NODES, **(nodes or {})}
+    if unknown := sorted(set(chosen) - set(NODES)):
+        raise UnknownNode(f"the graph has no node {unknown[0]!r}: there are {', '.join(NODES)}")
     graph = StateGraph(State, context_schema=Context, input_schema=Input, output_schema=State)
-    graph.add_node("prepare", prepare, input_schema=State)
-    graph.add_node("planner", planner, input_schema=State)
-    graph.add_node("coder", coder, input_schema=State)
-    graph.add_node("compiler", compiler, input_schema=State)
-    graph.add_node("build", build, input_schema=State)
-    graph.add_node("run", run, input_schema=State)
-    graph.add_node("profiler", profiler, input_schema=State)
-    graph.add_node("recorder", recorder, input_schema=State)
-    graph.add_node("finisher", finisher, input_schema=State)
-    graph.add_node("debugger", debugger, input_schema=State)
+    for name, node in chosen.items():
+        graph.add_node(name, node, input_schema=State)
     graph.add_edge(START, "prepare")
     for name, targets in EDGES.items():
         graph.add_conditional_edges(name, route, list(targets))

@@ -27,6 +27,14 @@ class OtherGraph(RunError):
     """The run was made by another version of the graph."""
 
 
+class UnknownNode(RunError):
+    """The graph has no node of that name."""
+
+
+class NoSuchRound(RunError):
+    """The run has not finished that round, or its checkpoint is gone."""
+
+
 class NoSuchQuestion(RunError):
     """The question is not open: unknown, stale, or answered before."""
 

@@ -7,16 +7,16 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
-from langgraph.types import Command, Interrupt, StateSnapshot
+from langgraph.types import Command, Interrupt, StateSnapshot, StreamMode
 from pydantic import ValidationError
 
 from ..benchmark.contract import Precision
@@ -27,7 +27,7 @@ from ..nodes.context import Context, Options
 from ..nodes.state import Input, State
 from ..tools.device.port import DeviceUnavailable
 from ..tools.result.summary import RunStatus, Summary
-from .build import Graph, build_graph, graph_version
+from .build import Graph, Node, build_graph, graph_version
 from .checkpoints import Kind, open_checkpoints, prune
 from .errors import ModelRefused, NoSuchQuestion, OtherGraph, RunError, RunExists, RunFinished, RunInterrupted
 from .manifest import (
@@ -46,6 +46,9 @@ from .manifest import (
 from .routing import recursion_limit
 from .summarize import summarize
 from .tracing import traced
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -72,6 +75,23 @@ class Step(NamedTuple):
 
 
 OnStep = Callable[[Step], None]
+OnEvent = Callable[[str, Any], None]
+"""Called with a LangGraph stream mode and what the graph streams in it."""
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What a program brings into a run. None of it is stored: a resume is given it again."""
+
+    chat_models: Mapping[str, BaseChatModel] = field(default_factory=dict)
+    """By agent: who answers instead of the model that the options name."""
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    """By name: functions in the place of the graph's own."""
+    stream_modes: tuple[StreamMode, ...] = ()
+    on_event: OnEvent | None = None
+
+
+NO_EXTRAS: Final = Extras()
 
 
 @dataclass(frozen=True)
@@ -83,6 +103,7 @@ class _Open:
     saver: BaseCheckpointSaver[Any]
     graph: Graph
     config: RunnableConfig
+    extras: Extras
 
     def snapshot(self) -> StateSnapshot:
         return self.graph.get_state(self.config)
@@ -119,6 +140,7 @@ def start(
     wait_for_device: bool = False,
     on_step: OnStep | None = None,
     control: RunControl | None = None,
+    extras: Extras = NO_EXTRAS,
 ) -> Summary:
     """Start a run on one unit and go as far as it goes. `source`: CUDA source to begin with, else the task's baseline.
 
@@ -145,7 +167,7 @@ def start(
         task_sha256=definition.sha256,
         created=now(),
     )
-    context = context_of(manifest, home)
+    context = _context(manifest, home, extras)
     for agent in ("planner", "coder", "compiler", "debugger"):
         context.chat_model(agent)  # a model that cannot be had is said before anything is written
     if not wait_for_device:
@@ -159,7 +181,7 @@ def start(
         if source:
             manifest = manifest.model_copy(update={"source": context.store.put(source)})
         write_manifest(manifest, folder)
-        with _opened(manifest, context) as run:
+        with _opened(manifest, context, extras) as run:
             return _advance(run, _input(manifest), on_step, control)
 
 
@@ -170,6 +192,7 @@ def resume(
     changes: Mapping[str, Any] | None = None,
     on_step: OnStep | None = None,
     control: RunControl | None = None,
+    extras: Extras = NO_EXTRAS,
 ) -> Summary:
     """Go on with a run: after a crash, where its device is, or with a bigger budget (`changes` of its options).
 
@@ -190,8 +213,8 @@ def resume(
                 raise RunError(f"options of run {run_id!r}: {error.errors()[0]['msg']}") from None
             manifest = manifest.model_copy(update={"options": options})
             write_manifest(manifest, folder)
-        context = context_of(manifest, home)
-        with _opened(manifest, context) as run:
+        context = _context(manifest, home, extras)
+        with _opened(manifest, context, extras) as run:
             snapshot = run.snapshot()
             if snapshot.created_at is None:  # it ended before its first checkpoint, or the file was taken away
                 return _advance(run, _input(manifest), on_step, control)
@@ -212,6 +235,7 @@ def answer(
     home: Path | None = None,
     on_step: OnStep | None = None,
     control: RunControl | None = None,
+    extras: Extras = NO_EXTRAS,
 ) -> Summary:
     """Answer a run's open question with a model's reply, and go on.
 
@@ -223,8 +247,8 @@ def answer(
     manifest = read_manifest(run_id, home)
     _same_program(manifest)
     with locked(run_folder(run_id, home)):
-        context = context_of(manifest, home)
-        with _opened(manifest, context) as run:
+        context = _context(manifest, home, extras)
+        with _opened(manifest, context, extras) as run:
             snapshot = run.snapshot()
             _unfinished(run, snapshot)
             asked = {i.value["id"]: i for i in run.waits_for(snapshot) if i.value["kind"] == "question"}
@@ -275,8 +299,13 @@ def _unreadable(run_id: str, home: Path | None, reason: str) -> Summary:
     return Summary(run=run_id, status="interrupted", reason=reason, **known)
 
 
+def _context(manifest: Manifest, home: Path | None, extras: Extras) -> Context:
+    context = context_of(manifest, home)
+    return context.with_chat_models(extras.chat_models) if extras.chat_models else context
+
+
 @contextmanager
-def _opened(manifest: Manifest, context: Context) -> Iterator[_Open]:
+def _opened(manifest: Manifest, context: Context, extras: Extras = NO_EXTRAS) -> Iterator[_Open]:
     with open_checkpoints(context.folder, kind=manifest.checkpoints) as saver:
         config: RunnableConfig = {
             "configurable": {"thread_id": manifest.run_id},
@@ -290,7 +319,7 @@ def _opened(manifest: Manifest, context: Context) -> Iterator[_Open]:
                 "device": context.device,
             },
         }
-        yield _Open(manifest, context, saver, build_graph(saver), config)
+        yield _Open(manifest, context, saver, build_graph(saver, nodes=extras.nodes), config, extras)
 
 
 def _input(manifest: Manifest) -> Input:
@@ -339,20 +368,23 @@ def _advance(
     run: _Open, order: Input | Command[Any] | None, on_step: OnStep | None, control: RunControl | None
 ) -> Summary:
     """Run the graph until it ends or pauses; the state's terminal status says whether it ended."""
-    trace = _Trace(run, on_step)
+    trace, extras = _Trace(run, on_step), run.extras
     try:
         with traced():
-            for event in run.graph.stream(
+            for mode, event in run.graph.stream(
                 order,
                 run.config,
                 context=run.context,
                 durability="sync",
-                stream_mode="tasks",
+                stream_mode=["tasks", *(mode for mode in extras.stream_modes if mode != "tasks")],
                 control=control,
             ):
-                trace.note(event)
-                if trace.round_closed:
-                    prune(run.saver, run.manifest.run_id)
+                if mode == "tasks":
+                    trace.note(event)
+                    if trace.round_closed:
+                        prune(run.saver, run.manifest.run_id)
+                if extras.on_event and mode in extras.stream_modes:
+                    extras.on_event(mode, event)
     except (ModelUnavailable, QuotaExhausted) as error:
         return run.summary(run.snapshot(), status="waiting_model", reason=str(error))
     except ModelError as error:

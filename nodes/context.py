@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from ..tools.records import Record
 from ..tools.store import Store
@@ -93,6 +93,7 @@ class Context(Options):
     """Empty: `default_home()`."""
     run_id: str = ""
     """Empty: the thread's id, as it is under a server that makes its own threads."""
+    _given_models: Mapping[str, BaseChatModel] = PrivateAttr(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -149,8 +150,16 @@ class Context(Options):
 
         return get_device(self.device)
 
+    def with_chat_models(self, given: Mapping[str, BaseChatModel]) -> Self:
+        """Return the same context with chat models that a program made, by agent, in the place of those it names."""
+        context = self.model_copy()
+        context._given_models = dict(given)
+        return context
+
     def chat_model(self, agent: Agent) -> BaseChatModel:
         """Return the model that answers an agent."""
+        if agent in self._given_models:
+            return self._given_models[agent]
         from ..models.factory import chat_model
 
         return chat_model(
