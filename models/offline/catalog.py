@@ -13,6 +13,7 @@ from .rules.rank_merge import RankMerge
 from .rules.restrict import Restrict
 from .rules.row_cooperative import RowCooperative
 from .rules.sliding_window import SlidingWindow
+from .rules.spread_rows import SpreadRows
 from .rules.swap_axes import SwapAxes
 from .rules.tile_product import TileProduct
 from .rules.tile_transpose import TileTranspose
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     FloatLiterals(),
     Flatten(),
     FuseLaunches(),
+    SpreadRows(),
     Vectorize(),
     Restrict(),
 )

@@ -28,6 +28,8 @@ from .syntax import (
 THREAD: Poly = {("threadIdx.x",): 1}
 GRID_STEP: Poly = {("blockDim.x", "gridDim.x"): 1}
 BLOCK_STEP: Poly = {("blockDim.x",): 1}
+SLAB: Poly = {("blockDim.x", "blockIdx.y"): 1, ("threadIdx.x",): 1}
+SLAB_STEP: Poly = {("blockDim.x", "gridDim.y"): 1}
 GLOBAL: Poly = {("blockDim.x", "blockIdx.x"): 1, ("threadIdx.x",): 1}
 
 
@@ -35,12 +37,12 @@ GLOBAL: Poly = {("blockDim.x", "blockIdx.x"): 1, ("threadIdx.x",): 1}
 class ParallelLoop:
     """`for every i in [0, bound)`, spread over threads along x.
 
-    `form` says how: `block` (i from threadIdx.x in steps of blockDim.x), `grid` (from the global index in steps of the
-    whole grid), `guard` (one i per thread, behind `if (i < bound)`).
+    `form` says how: `block` (i from threadIdx.x in steps of blockDim.x), `slab` (the same, shared by the blocks along
+    y), `grid` (from the global index in steps of the whole grid), `guard` (one i per thread, behind `if (i < bound)`).
     """
 
     kernel: Kernel = field(repr=False)
-    form: Literal["block", "grid", "guard"]
+    form: Literal["block", "slab", "grid", "guard"]
     variable: str
     type: str
     bound: Node = field(repr=False)
@@ -146,6 +148,8 @@ def parallel_loops(kernel: Kernel) -> list[ParallelLoop]:
         size = global_index(start)
         if start == THREAD and step == BLOCK_STEP:
             found.append(ParallelLoop(kernel, "block", name, kind, bound, node, body, top=top))
+        elif start == SLAB and step == SLAB_STEP:
+            found.append(ParallelLoop(kernel, "slab", name, kind, bound, node, body, top=top))
         elif size is not None and step in (GRID_STEP, multiply({(size,): 1}, {("gridDim.x",): 1})):
             found.append(ParallelLoop(kernel, "grid", name, kind, bound, node, body, top=top))
     return found

@@ -321,20 +321,20 @@ def find_product(kernel: Kernel) -> Product | None:
         return None
     names = [a.variable for a in space.axes]
     operands = [value.child_by_field_name("left"), value.child_by_field_name("right")]
-    depends = [depends(kernel, n) for n in operands]
-    if any(k not in d for d in depends) or any(not _loads(kernel, n) for n in operands):
+    needs = [depends(kernel, n) for n in operands]
+    if any(k not in d for d in needs) or any(not _loads(kernel, n) for n in operands):
         return None
     stored = _stored_fast(kernel, names)
     if stored is None:
         return None
     col = stored
     row = next(n for n in names if n != col)
-    across = [col in d for d in depends]
-    if across.count(True) != 1 or row not in depends[across.index(False)]:
+    across = [col in d for d in needs]
+    if across.count(True) != 1 or row not in needs[across.index(False)]:
         return None
     left, right = operands[across.index(False)], operands[across.index(True)]
     group = ""
-    if row in depends[across.index(True)]:
+    if row in needs[across.index(True)]:
         shared = _group(kernel, right, row)
         if shared is None:
             return None

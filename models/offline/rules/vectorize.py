@@ -37,6 +37,16 @@ class Stream:
     stored: bool = False
 
 
+_GRID = "blockIdx.x * (long long)blockDim.x + threadIdx.x", "(long long)gridDim.x * blockDim.x"
+STEPS = {
+    "block": ("threadIdx.x", "blockDim.x"),
+    "slab": ("blockIdx.y * (long long)blockDim.x + threadIdx.x", "(long long)gridDim.y * blockDim.x"),
+    "grid": _GRID,
+    "guard": _GRID,
+}
+"""First index and step of a thread, by a loop's form."""
+
+
 class Vectorize(Rule):
     """Four floats or eight bf16 per access, where the pointers are aligned; else, and for the tail, one by one."""
 
@@ -68,7 +78,9 @@ class Vectorize(Rule):
             "return_statement", "break_statement", "goto_statement", "for_statement", "while_statement", "asm_statement"
         ):
             return None
-        if kernel.uses("threadIdx.y", "blockIdx.y") or not effects_known(loop):
+        if kernel.uses("threadIdx.y") or (kernel.uses("blockIdx.y") and loop.form != "slab"):
+            return None
+        if not effects_known(loop):
             return None
         if not disjoint_writes_here(loop) or (loop.form == "guard" and loop.carried):
             return None
@@ -92,7 +104,7 @@ class Vectorize(Rule):
                 return None
             code = "".join(f"{text(n)}\n" for n in between) + code
         edits = [(start, end, indented(code, loop.node.start_point.column).lstrip())]
-        if loop.top and loop.form != "block" and not (loop.form == "grid" and loop.carried):
+        if loop.top and loop.form in ("grid", "guard") and not (loop.form == "grid" and loop.carried):
             blocks_for = helper_name(source, "blocks_for", BLOCKS_FOR)
             for launch in kernel.launches:
                 items, threads = on_host(kernel, launch, text(loop.bound)), source.block_of(launch)[0]
@@ -165,8 +177,7 @@ class Vectorize(Rule):
         plain_body = "\n".join(dedented(text(n)) for n in loop.body)
         aligned = " | ".join(f"reinterpret_cast<size_t>({at})" for _, at in pointers)
         kind = "long long"
-        start = "threadIdx.x" if loop.form == "block" else "blockIdx.x * (long long)blockDim.x + threadIdx.x"
-        step = "blockDim.x" if loop.form == "block" else "(long long)gridDim.x * blockDim.x"
+        start, step = STEPS[loop.form]
         needs_index = re.search(rf"\b{re.escape(name)}\b", wide_body) is not None
         index = [f"    const {kind} {name} = {group} * {count} + {item};"] if needs_index else []
         lines = [
