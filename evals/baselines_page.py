@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..benchmark.contract import Precision
@@ -14,163 +15,168 @@ from ..tools.device.gpu_model import GpuModel
 from ..tools.profile.roofline import floor
 from .baseline_records import Session, TimedCase
 
-_TIMED = (CaseSet.PAPER, CaseSet.LARGE)
 
-
-class _Measured(NamedTuple):
-    """A baseline at one case, and the libraries there, fastest first."""
+class _Row(NamedTuple):
+    """A baseline at one case, and the libraries that are right there, fastest first."""
 
     case: Case
     baseline: TimedCase | None
     libraries: tuple[TimedCase, ...]
 
     @property
-    def ratio(self) -> float | None:
+    def time_us(self) -> float | None:
+        return self.baseline.time_us if self.baseline else None
+
+    @property
+    def efficiency(self) -> float | None:
+        """Floor ÷ time."""
+        return (
+            self.baseline.floor_us / self.time_us if self.baseline and self.baseline.floor_us and self.time_us else None
+        )
+
+    @property
+    def library_ratio(self) -> float | None:
         """The baseline's time ÷ the fastest library's."""
-        if self.baseline is None or not self.baseline.time_us or not self.libraries:
-            return None
-        return self.baseline.time_us / (self.libraries[0].time_us or 1.0)
+        best_us = self.libraries[0].time_us if self.libraries else None
+        return self.time_us / best_us if self.time_us and best_us else None
 
 
-def baselines_page(session: Session, timed: Sequence[TimedCase], classes: dict[str, str]) -> str:
-    """Return the page as Markdown; `classes` are the bottlenecks by unit.
+@dataclass(frozen=True)
+class _Unit:
+    """What was measured of one unit."""
+
+    task: Task
+    precision: Precision
+    timed: Sequence[TimedCase]
+    gpu: GpuModel
+
+    @property
+    def name(self) -> str:
+        return f"{self.task.name}-{self.precision}"
+
+    def rows(self, *sets: CaseSet) -> list[_Row]:
+        rows = []
+        for case in self.task.in_set(*sets):
+            here = [t for t in self.timed if (t.case, t.set) == (case.name, case.set)]
+            libraries = sorted((t for t in here if t.arm and t.time_us), key=lambda t: t.time_us or 0.0)
+            if here:
+                rows.append(_Row(case, next((t for t in here if not t.arm), None), tuple(libraries)))
+        return rows
+
+    def rate(self, row: _Row) -> str:
+        """Return what a call must compute or move, per second."""
+        if not row.time_us:
+            return "–"
+        bound = floor(self.task, self.precision, row.case, self.gpu)
+        if bound.compute_us > bound.memory_us:
+            return f"{self.task.min_flops(row.case.sizes) / row.time_us / 1e6:.3g} TFLOP/s"
+        return f"{self.task.min_bytes(row.case.sizes, self.precision) / row.time_us / 1e3:.3g} GB/s"
+
+    def summary(self, bottleneck: str) -> str:
+        """Return the unit's line: geometric means over the paper's cases, time and rate of the heaviest."""
+        rows = self.rows(CaseSet.PAPER)
+        heaviest = max(rows, key=lambda row: self.task.complexity(row.case.sizes))
+        efficiency = _mean([row.efficiency for row in rows])
+        ratio = _mean([row.library_ratio for row in rows])
+        fastest = heaviest.libraries[0].arm if heaviest.libraries else "–"
+        return (
+            f"| {self.name} | {bottleneck} | {heaviest.case.name} | {_us(heaviest.time_us)} | {self.rate(heaviest)} "
+            f"| {efficiency} | {ratio} | {fastest} |"
+        )
+
+    def table(self) -> list[str]:
+        """Return all cases, a line for each library."""
+        lines = ["", f"### {self.name}", ""]
+        lines += ["| set | case | time (us) | rate | efficiency | library ratio | library | time (us) | planned (us) |"]
+        lines += ["| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+        for row in self.rows(CaseSet.PAPER, CaseSet.LARGE):
+            head = (
+                f"| {row.case.set} | {row.case.name} | {_us(row.time_us)} | {self.rate(row)} "
+                f"| {_short(row.efficiency)} | {_short(row.library_ratio)} |"
+            )
+            for library in row.libraries:
+                lines.append(f"{head} {library.arm} | {_us(library.time_us)} | {_us(library.planned_us)} |")
+                head = "| | | | | | |"
+            if not row.libraries:
+                lines.append(f"{head} – | – | – |")
+        return lines
+
+
+def baselines_page(session: Session, timed: Sequence[TimedCase], bottlenecks: Mapping[str, str]) -> str:
+    """Return the page as Markdown; `bottlenecks` are the classes by unit.
 
     Raises:
         ValueError: nothing was measured.
     """
     if not timed:
-        raise ValueError("no baseline was measured")
-    gpu = session.gpu
-    by_unit: dict[str, list[TimedCase]] = {}
-    for record in timed:
-        by_unit.setdefault(record.unit, []).append(record)
-    where = f"{session.device.gpu}, driver {session.device.driver}, CUDA {session.device.toolkit}, {session.date}"
+        raise ValueError("no baseline was timed")
+    units = [
+        _Unit(load_task(name), precision, of_unit, session.gpu)
+        for name in task_names()
+        for precision in Precision
+        if (of_unit := [t for t in timed if t.unit == f"{name}-{precision}"])
+    ]
+    device = session.device
     lines = [
-        f"# The baselines and the libraries on one {session.device.gpu}",
+        f"# The baselines and the libraries on one {device.gpu}",
         "",
-        f"{where}. Generated by `python -m cudamaster.evals.baselines` from `baselines_h200.jsonl`.",
-        "Device time of one call with a cold L2, the median of up to 11 calls (one or two where they are long). Rates",
-        "count what a call must move or compute, not what it does. Efficiency: floor ÷ time. Library ratio: the",
-        "baseline's time ÷ the fastest accepted library's; the libraries' handles, plans and workspaces are made before.",
+        f"{device.gpu}, driver {device.driver}, CUDA {device.toolkit}, {session.date}. Generated by",
+        "`python -m cudamaster.evals.baselines` from its recorded data.",
+        "",
+        "Time: device time of one call with a cold L2, the median of up to 11 calls, fewer where they are long. Rate:",
+        "what a call must move or compute, whatever it does move or compute. Efficiency: floor ÷ time. Library ratio:",
+        "the baseline's time ÷ that of the fastest library that the judge accepts; its handles, plans and workspaces",
+        "are made before. Planned: the host's time of making them, calling and waiting.",
+        "",
+        "## Right or wrong",
         "",
         *_verdicts(timed),
         "",
         "## Each unit",
         "",
-        "Geometric means over the paper's cases; the time and rate are those of the heaviest.",
+        "Geometric means over the paper's cases; case, time and rate are those of the heaviest.",
         "",
-        "| unit | class | heaviest paper case | time (us) | rate | efficiency | library ratio | fastest library |",
+        "| unit | class | case | time (us) | rate | efficiency | library ratio | fastest library |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        *(unit.summary(bottlenecks.get(unit.name, "–")) for unit in units if unit.rows(CaseSet.PAPER)),
+        "",
+        "## Each case",
     ]
-    for name in task_names():
-        for precision in Precision:
-            if rows := _rows(load_task(name), by_unit.get(f"{name}-{precision}", []), CaseSet.PAPER):
-                lines.append(_unit_line(load_task(name), precision, rows, classes, gpu))
-    lines += ["", "## Each case", "", "The last two columns: with plans made before; planned, called and awaited by"]
-    lines += ["the host's clock."]
-    for name in task_names():
-        for precision in Precision:
-            task = load_task(name)
-            rows = _rows(task, by_unit.get(f"{name}-{precision}", []), *_TIMED)
-            if rows:
-                lines += _case_table(task, precision, rows, gpu)
+    for unit in units:
+        lines += unit.table()
     return "\n".join(lines) + "\n"
 
 
 def _verdicts(timed: Sequence[TimedCase]) -> list[str]:
-    """Say how many are right, and what is not."""
-    lines = ["## Right or wrong", "", "| | set | cases | right | not right |", "| --- | --- | --- | --- | --- |"]
+    """Say how many are right, how close they come to the bound, and what is not."""
+    lines = ["| | set | units | cases | right | largest error ÷ bound |", "| --- | --- | --- | --- | --- | --- |"]
     for what, chosen in (("baselines", [t for t in timed if not t.arm]), ("libraries", [t for t in timed if t.arm])):
         for set_ in CaseSet:
-            of_set = [t for t in chosen if t.set == set_]
-            if of_set:
-                right = sum(t.status == "pass" for t in of_set)
+            if of_set := [t for t in chosen if t.set == set_]:
+                right = [t for t in of_set if t.status == "pass"]
+                largest = max((t.worst_ratio for t in right), default=0.0)
                 units = len({t.unit for t in of_set})
-                lines.append(f"| {what} of {units} units | {set_} | {len(of_set)} | {right} | {len(of_set) - right} |")
-    worst = [
-        max((t for t in timed if bool(t.arm) is arm), key=lambda t: t.worst_ratio, default=None)
-        for arm in (False, True)
-    ]
-    for found, what in zip(worst, ("baseline", "library"), strict=True):
-        if found and found.status == "pass":
-            lines += [
-                "",
-                f"Largest error of a {what}: {found.worst_ratio:.3f} of its bound ({found.unit}, {found.case}).",
-            ]
-    refused: dict[tuple[str, str, str, str], int] = {}
+                lines.append(f"| {what} | {set_} | {units} | {len(of_set)} | {len(right)} | {largest:.3f} |")
+    faults: dict[tuple[str, str, str], list[str]] = {}
     for t in timed:
         if t.status != "pass":
-            key = (t.unit, t.arm or "baseline", t.status, t.reason)
-            refused[key] = refused.get(key, 0) + 1
-    if refused:
+            faults.setdefault((t.unit, t.arm or "the baseline", t.status), []).append(f"{t.case}: {t.reason}")
+    if faults:
         lines += ["", "Not right, or not to be had:", ""]
-        told: dict[tuple[str, str, str], list[str]] = {}
-        for (unit, arm, status, reason), count in refused.items():
-            told.setdefault((unit, arm, status), []).extend([reason] * count)
-        lines += [
-            f"- {unit}, {arm}: {status} at {len(reasons)} cases, e.g. {reasons[0][:160]}"
-            for (unit, arm, status), reasons in sorted(told.items())
-        ]
-    lines += ["", "No library: " + "; ".join(f"{task} ({why})" for task, why in NOT_COVERED.items()) + "."]
-    return lines
+    for (unit, arm, status), reasons in sorted(faults.items()):
+        lines.append(f"- {unit}, {arm}: {status} at {len(reasons)} cases, such as {reasons[0][:200]}")
+    missing = "; ".join(f"{task} ({why})" for task, why in NOT_COVERED.items())
+    return [*lines, "", f"Without a library: {missing}."]
 
 
-def _rows(task: Task, records: Sequence[TimedCase], *sets: CaseSet) -> list[_Measured]:
-    rows = []
-    for case in task.in_set(*sets):
-        here = [r for r in records if r.case == case.name and r.set == case.set]
-        passed = sorted((r for r in here if r.arm and r.time_us), key=lambda r: r.time_us or 0.0)
-        baseline = next((r for r in here if not r.arm), None)
-        if here:
-            rows.append(_Measured(case, baseline, tuple(passed)))
-    return rows
+def _mean(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value]
+    return _short(geometric_mean(known)) if known else "–"
 
 
-def _unit_line(
-    task: Task, precision: Precision, rows: Sequence[_Measured], classes: dict[str, str], gpu: GpuModel
-) -> str:
-    unit = f"{task.name}-{precision}"
-    heaviest = max(rows, key=lambda row: task.complexity(row.case.sizes))
-    efficiencies = [
-        r.baseline.floor_us / r.baseline.time_us
-        for r in rows
-        if r.baseline and r.baseline.time_us and r.baseline.floor_us
-    ]
-    ratios = [row.ratio for row in rows if row.ratio]
-    efficiency = f"{geometric_mean(efficiencies):.3f}" if efficiencies else "–"
-    ratio = f"{geometric_mean(ratios):.3g}" if ratios else "–"
-    fastest = heaviest.libraries[0].arm if heaviest.libraries else "–"
-    time, rate = _time_and_rate(task, precision, heaviest.case, heaviest.baseline, gpu)
-    return f"| {unit} | {classes.get(unit, '–')} | {heaviest.case.name} | {time} | {rate} | {efficiency} | {ratio} | {fastest} |"
+def _short(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
 
 
-def _case_table(task: Task, precision: Precision, rows: Sequence[_Measured], gpu: GpuModel) -> list[str]:
-    lines = ["", f"### {task.name}-{precision}", ""]
-    lines += [
-        "| set | case | time (us) | rate | efficiency | library ratio | library | its time (us) | with plan (us) |"
-    ]
-    lines += ["| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for row in rows:
-        time, rate = _time_and_rate(task, precision, row.case, row.baseline, gpu)
-        best = row.baseline
-        efficiency = f"{best.floor_us / best.time_us:.3f}" if best and best.floor_us and best.time_us else "–"
-        ratio = f"{row.ratio:.3g}" if row.ratio else "–"
-        head = f"| {row.case.set} | {row.case.name} | {time} | {rate} | {efficiency} | {ratio} |"
-        if not row.libraries:
-            lines.append(f"{head} – | – | – |")
-        for number, arm in enumerate(row.libraries):
-            planned = f"{arm.planned_us:,.1f}" if arm.planned_us else "–"
-            tail = f" {arm.arm} | {arm.time_us:,.1f} | {planned} |"
-            lines.append((head if not number else "| | | | | | |") + tail)
-    return lines
-
-
-def _time_and_rate(
-    task: Task, precision: Precision, case: Case, timed: TimedCase | None, gpu: GpuModel
-) -> tuple[str, str]:
-    if timed is None or not timed.time_us:
-        return (timed.status if timed else "–"), "–"
-    bound = floor(task, precision, case, gpu)
-    if bound.compute_us > bound.memory_us:
-        return f"{timed.time_us:,.1f}", f"{task.min_flops(case.sizes) / timed.time_us / 1e6:.3g} TFLOP/s"
-    return f"{timed.time_us:,.1f}", f"{task.min_bytes(case.sizes, precision) / timed.time_us / 1e3:.3g} GB/s"
+def _us(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f}"
