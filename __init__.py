@@ -13,18 +13,39 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .benchmark.registry import load_task
-    from .graph.api import optimize, resume
+    from .graph.api import answer, fork, optimize, points, resume
     from .graph.build import build_graph
+    from .graph.run import list_runs, look
+    from .graph.stream import aoptimize, aresume, astream, stream, stream_resume
+    from .tools.own.init import init
 
 __version__: Final = "0.1.0"
 
-__all__ = ["build_graph", "load_task", "optimize", "resume"]
+__all__ = [
+    "answer",
+    "aoptimize",
+    "aresume",
+    "astream",
+    "build_graph",
+    "fork",
+    "init",
+    "list_runs",
+    "load_task",
+    "look",
+    "optimize",
+    "points",
+    "resume",
+    "stream",
+    "stream_resume",
+]
 
 _HOMES: Final = {
+    **dict.fromkeys(("answer", "fork", "optimize", "points", "resume"), ".graph.api"),
+    **dict.fromkeys(("aoptimize", "aresume", "astream", "stream", "stream_resume"), ".graph.stream"),
+    **dict.fromkeys(("list_runs", "look"), ".graph.run"),
     "build_graph": ".graph.build",
+    "init": ".tools.own.init",
     "load_task": ".benchmark.registry",
-    "optimize": ".graph.api",
-    "resume": ".graph.api",
 }
 
 

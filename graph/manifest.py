@@ -42,6 +42,8 @@ class Manifest(Record):
     task_sha256: str
     created: str
     """UTC, ISO 8601."""
+    forked_from: str = ""
+    """Run and round that it was copied from, `RUN@ROUND`; empty: it began at the beginning."""
 
     @property
     def unit(self) -> str:

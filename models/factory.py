@@ -57,6 +57,8 @@ def chat_model(
         raise ModelConfigError(f"model {spec!r}: expected {FORMS}")
     if provider == "replay":
         return _replay(name)
+    if provider == "python":
+        raise ModelConfigError(f"the run's model was an object of a program ({name}): give it to `resume` again")
     where = home or Path(os.environ.get("CUDAMASTER_HOME") or ".cudamaster")
     common: dict[str, Any] = {
         "base_url": base_url,
