@@ -18,7 +18,7 @@ from .order import Order
 from .points import Point, markdown_points, point
 from .progress import run_watched
 from .search import ladder
-from .suite import Search, Suite, open_suite, read_results, read_suite
+from .suite import Search, Suite, open_suite, read_suite
 
 VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "profile": ("none", "filtered", "full", "diagnosis"),
@@ -112,8 +112,7 @@ def read_ablation(name: str, home: Path | None = None) -> Ablation | None:
 
 def points(ablation: Ablation, home: Path) -> list[Point]:
     """Return the ablation's table: a point for each arm."""
-    suites = {arm: read_suite(suite, home) for arm, suite in ablation.arms.items()}
-    return [point(arm, suite, read_results(suite, home), home) for arm, suite in suites.items()]
+    return [point(arm, read_suite(suite, home), home) for arm, suite in ablation.arms.items()]
 
 
 def run_ablation(

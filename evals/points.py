@@ -11,7 +11,7 @@ from ..benchmark.task import Unit
 from ..graph.manifest import run_folder
 from ..tools.records import Bottleneck, Record
 from ..tools.result.measurements import Measurements
-from .suite import Suite, UnitResult
+from .suite import Suite, UnitResult, read_results
 
 TAUS = (1.0, 2.0, 4.0, 8.0)
 """Thresholds of the paper's tables."""
@@ -48,8 +48,15 @@ class Point(Record):
     """`class → class`: units by class of baseline and winner."""
 
 
-def point(arm: str, suite: Suite, results: Mapping[Unit, UnitResult], home: Path | None = None) -> Point:
-    """Return a suite as one point. A unit without a result counts as a failure."""
+def point(arm: str, suite: Suite, home: Path | None = None) -> Point:
+    """Return a suite of a home as one point."""
+    results = read_results(suite, home)
+    measured = [m for result in results.values() if (m := measurements(result, home)) is not None]
+    return point_of(arm, suite, results, measured)
+
+
+def point_of(arm: str, suite: Suite, results: Mapping[Unit, UnitResult], measured: Sequence[Measurements]) -> Point:
+    """Return a suite's results as one point. A unit without a result counts as a failure."""
     found = [results[unit] for unit in suite.units if unit in results]
     gains = [results[unit].gain if unit in results else None for unit in suite.units]
     weighted = [results[unit].weighted if unit in results else None for unit in suite.units]
@@ -71,7 +78,7 @@ def point(arm: str, suite: Suite, results: Mapping[Unit, UnitResult], home: Path
         usd=None if None in money else sum(m for m in money if m is not None) / count,
         calls=sum(cost.calls for cost in costs) / count,
         seconds=sum(result.seconds for result in found) / count,
-        transitions=dict(transitions([m for result in found if (m := measurements(result, home)) is not None])),
+        transitions=dict(transitions(measured)),
     )
 
 

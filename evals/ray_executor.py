@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -40,7 +41,7 @@ class RayExecutor:
         self._running: dict[Any, int] = {}
         if not ray.is_initialized():
             try:
-                ray.init(log_to_driver=False, logging_level="error", include_dashboard=False)
+                ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise RunError(f"the Ray cluster does not answer: {error}") from None
 

@@ -1,0 +1,88 @@
+"""All that a report is made from: a suite, its results and what was measured, and the story of each unit's run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ...benchmark.task import Unit
+from ...graph.errors import RunError, UnknownRun
+from ...graph.manifest import now, read_manifest, write_json
+from ...graph.run import look
+from ...nodes.context import default_home
+from ...tools.records import Record
+from ...tools.result.measurements import Measurements
+from ..points import measurements
+from ..suite import Suite, UnitResult, read_results, read_suite, suite_folder
+from .story import Story, read_story
+
+
+class ReportData(Record):
+    """One suite, or one run as a suite of one unit."""
+
+    schema_version: int = 1
+    suite: Suite
+    results: tuple[UnitResult, ...]
+    measurements: tuple[Measurements, ...]
+    stories: tuple[Story, ...]
+
+    @property
+    def estimated(self) -> bool:
+        """Gains and times are estimates of the cpu device's cost model."""
+        return self.suite.options.device == "cpu"
+
+    @property
+    def by_unit(self) -> dict[Unit, UnitResult]:
+        """The results by unit."""
+        return {result.unit: result for result in self.results}
+
+
+def gather(name: str, home: Path | None = None) -> ReportData:
+    """Read a suite or a run of a home, or a file that `write_data` wrote.
+
+    Raises:
+        RunError: it is none of these, or cannot be read.
+    """
+    home = home or default_home()
+    if name.endswith(".json"):
+        return _read_data(Path(name))
+    if (suite_folder(name, home) / "suite.json").exists():
+        suite = read_suite(name, home)
+        results = read_results(suite, home)
+    else:
+        suite, results = _run_as_suite(name, home)
+    found = [results[unit] for unit in suite.units if unit in results]
+    return ReportData(
+        suite=suite,
+        results=tuple(found),
+        measurements=tuple(m for result in found if (m := measurements(result, home)) is not None),
+        stories=tuple(story for result in found if (story := read_story(result, home)) is not None),
+    )
+
+
+def write_data(data: ReportData, path: Path) -> None:
+    """Write all that a report is made from."""
+    write_json(path, data)
+
+
+def _read_data(path: Path) -> ReportData:
+    try:
+        return ReportData.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise RunError(f"{path} is no data of a report: {where}: {fault['msg']}") from None
+
+
+def _run_as_suite(run: str, home: Path) -> tuple[Suite, dict[Unit, UnitResult]]:
+    try:
+        manifest = read_manifest(run, home)
+    except UnknownRun:
+        raise RunError(f"no suite, ablation or run {run!r} in {home}: `cudamaster runs` lists the runs") from None
+    unit = Unit(task=Path(manifest.task).name, precision=manifest.precision)
+    suite = Suite(id=run, units=(unit,), options=manifest.options, checkpoints=manifest.checkpoints, created=now())
+    summary = look(run, home=home)
+    return suite, {unit: UnitResult(unit=unit, run=run, status=summary.status, summary=summary)}
