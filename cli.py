@@ -463,7 +463,7 @@ def profile(
         if as_json:
             _print_json(profiled.model_dump(mode="json"))
         else:
-            typer.echo(profiled.text(view.value))
+            typer.echo(profiled.told(view.value))
         raise typer.Exit(0 if profiled.status == "ok" else 1)
 
 
@@ -685,7 +685,7 @@ def evals_push(
     with _refusing():
         from .benchmark.contract import Precision
         from .evals.bench import choose_units
-        from .evals.langsmith import push
+        from .evals.langsmith_dataset import push
 
         pushed = push(choose_units(task or [], [Precision(p.value) for p in precision or PrecisionChoice]), dataset)
         if as_json:
@@ -715,7 +715,7 @@ def evals_run(
 ) -> None:
     """Do units as a LangSmith experiment, with our judge as its evaluator: it judges every winner again, from disk."""
     with _refusing():
-        from .evals.langsmith import run_experiment
+        from .evals.langsmith_experiment import run_experiment
         from .evals.suite import open_suite
         from .nodes.context import default_home
 

@@ -10,6 +10,7 @@ from ..nodes.build import telling_line
 from ..nodes.context import Context
 from ..tools.device.select import get_device
 from ..tools.profile.compare import Comparison, compare, comparison_text
+from ..tools.profile.kernel_report import KernelReport, report_text
 from ..tools.profile.text import View, profile_text
 from ..tools.records import CaseEvidence, Diagnosis, Profile, Record, read_gain
 from ..tools.result.summary import Figure, figures
@@ -43,12 +44,17 @@ class Profiled(Record):
     profile: Profile | None = None
     bottleneck: str = ""
     diagnosis: Diagnosis | None = None
+    kernels: tuple[KernelReport, ...] = ()
 
     def text(self, view: View) -> str:
-        """Return a view of it for people."""
+        """Return a view of it: what a model reads."""
         if self.profile is None:
             return f"{self.status}: {self.reason}"
         return profile_text(self.profile, view, self.diagnosis)
+
+    def told(self, view: View) -> str:
+        """Return a view of it for people: with a paragraph on each kernel."""
+        return "\n\n".join(part for part in (self.text(view), report_text(self.kernels)) if part)
 
 
 class Compared(Record):
@@ -126,6 +132,7 @@ def profile_kernel(source: str, task: str, precision: str, device: str) -> Profi
         profile=Profile.model_validate(profile),
         bottleneck=tools.bottleneck_filter.invoke({"profile": profile}).get("bottleneck", ""),
         diagnosis=Diagnosis.model_validate(diagnosis) if "findings" in diagnosis else None,
+        kernels=tuple(KernelReport.model_validate(report) for report in diagnosis.get("kernels", ())),
         **known,
     )
 

@@ -15,8 +15,9 @@ from .answers import answers
 from .device.gpu_model import calibrated, gpu_model
 from .device.port import Unsupported
 from .ncu import named_case
-from .profile.diagnosis import diagnose as diagnosis_of
+from .profile.diagnosis import diagnose_subject, subject_of
 from .profile.filter import PAPER_THRESHOLD_PCT, MissingMetrics
+from .profile.kernel_report import kernel_reports
 from .records import Build, Profile
 
 
@@ -41,20 +42,18 @@ def diagnose(
     source: str = "",
     threshold_pct: float = PAPER_THRESHOLD_PCT,
 ) -> dict[str, Any]:
-    """Say what holds a kernel back, ranked by the most that fixing it could gain. Answers the Diagnosis record."""
+    """Say what holds a kernel back, ranked by the most that fixing it could gain.
+
+    Answers the Diagnosis record, and under "kernels" what is known of each kernel.
+    """
     record, work = Profile.model_validate(profile), load_task(task)
     home = Path(os.environ.get("CUDAMASTER_HOME") or ".cudamaster")
+    made = Build.model_validate(build) if build else None
+    gpu = calibrated(gpu_model(record.gpu), home, record.gpu)
+    subject = subject_of(record, made, source, work, precision, named_case(work, record.case), gpu)
     try:
-        found = diagnosis_of(
-            record,
-            build=Build.model_validate(build) if build else None,
-            source=source,
-            task=work,
-            precision=precision,
-            case=named_case(work, record.case),
-            gpu=calibrated(gpu_model(record.gpu), home, record.gpu),
-            threshold_pct=threshold_pct,
-        )
+        found = diagnose_subject(subject, threshold_pct)
     except MissingMetrics as error:
         raise Unsupported(str(error)) from error
-    return {"status": "ok", **found.model_dump(mode="json")}
+    kernels = [report.model_dump(mode="json") for report in kernel_reports(subject)]
+    return {"status": "ok", **found.model_dump(mode="json"), "kernels": kernels}

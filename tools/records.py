@@ -71,6 +71,8 @@ class Build(Record):
     ok: bool
     library: str = ""
     """Path of the shared object; empty if the build failed."""
+    device_code: str = ""
+    """Path of a file with the GPU's machine code, where that is not `library` (the cpu device, checked with nvcc)."""
     log: str = ""
     command: tuple[str, ...] = ()
     """What was run, for the record and for the user's build script."""

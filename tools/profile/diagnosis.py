@@ -48,10 +48,16 @@ def diagnose(
     Raises:
         MissingMetrics: the profile has no throughputs to classify by.
     """
-    if sass is None:
-        sass = disassemble(build.library) if build and build.ok and profile.device == "cuda" else {}
-    subject = Subject(profile, task, precision, case, gpu, source, build, sass)
-    bottleneck = classify(profile, threshold_pct)
+    return diagnose_subject(subject_of(profile, build, source, task, precision, case, gpu, sass), threshold_pct)
+
+
+def diagnose_subject(subject: Subject, threshold_pct: float = PAPER_THRESHOLD_PCT) -> Diagnosis:
+    """Diagnose a call of which everything is known that can be.
+
+    Raises:
+        MissingMetrics: the profile has no throughputs to classify by.
+    """
+    bottleneck = classify(subject.profile, threshold_pct)
     found = [(rule, finding) for rule in RULES for finding in _worth_saying(rule, rule.find(subject), subject)]
     explained = {(finding.kernel, stall) for rule, finding in found for stall in rule.stalls}
     unexplained = STALL_MIX.find_unexplained(subject, explained)
@@ -59,6 +65,23 @@ def diagnose(
     # Sorting is stable: between equal bounds the order of the rules decides.
     ranked = sorted((finding for _, finding in found), key=lambda finding: -finding.bound)
     return Diagnosis(bottleneck=bottleneck, findings=tuple(ranked))
+
+
+def subject_of(
+    profile: Profile,
+    build: Build | None,
+    source: str,
+    task: Task,
+    precision: Precision,
+    case: Case,
+    gpu: GpuModel,
+    sass: Mapping[str, SassMix] | None = None,
+) -> Subject:
+    """Return what is known of one call, with the machine code if it can be disassembled."""
+    if sass is None:
+        code = build.device_code or (build.library if profile.device == "cuda" else "") if build and build.ok else ""
+        sass = disassemble(code)
+    return Subject(profile, task, precision, case, gpu, source, build, sass)
 
 
 def _worth_saying(rule: Rule, findings: Iterable[Finding], subject: Subject) -> Iterable[Finding]:

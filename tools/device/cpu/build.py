@@ -63,13 +63,13 @@ def host_build(
             build = Build(ok=False, failure="infra", log=str(error))
         except OSError as error:
             build = Build(ok=False, failure="infra", log=f"the build folder can't be used: {error}")
-    log, resources = build.log, build.resources
+    log, resources, device_code = build.log, build.resources, ""
     if checked is not None:
-        log, resources = checked.log + log, checked.resources
+        log, resources, device_code = checked.log + log, checked.resources, checked.library
     return build.model_copy(
         update={
             "checked_with_nvcc": checked is not None, "resources": resources, "log": log,
-            "seconds": time.monotonic() - start + (checked.seconds if checked else 0.0),
+            "device_code": device_code, "seconds": time.monotonic() - start + (checked.seconds if checked else 0.0),
         }
     )  # fmt: skip
 
