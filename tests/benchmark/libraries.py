@@ -1,4 +1,4 @@
-"""What libraries on a GPU compute for a task: the benchmark's arms, and a few that nobody would use but for the margins.
+"""What libraries on a GPU compute for a task: the benchmark's arms, and a few that are of use for margins alone.
 
 Each function takes a case's arrays by name as torch tensors on the GPU and returns the outputs by name.
 """
