@@ -242,11 +242,16 @@ def disjoint_writes(loop: ParallelLoop) -> bool:
     return True
 
 
-def effects_known(loop: ParallelLoop) -> bool:
-    """Return whether all that the body calls is known to have no effect."""
+def effects_known(loop: ParallelLoop, *, adding: bool = False) -> bool:
+    """Return whether all that the body calls is known to have no effect; `adding` allows `atomicAdd(…);` as well."""
     kernel = loop.kernel
     values = {p.name for p in kernel.parameters if not p.pointer} | set(kernel.locals)
+    if adding:
+        values.add("atomicAdd")
     for name in set().union(*(calls(n) for n in loop.body), set()):
         if not kernel.source.pure(name) and name not in values:
             return False
-    return not any(re.search(r"[=(,]&(?!&)", squeezed(n)) for n in loop.body)
+    code = [squeezed(n) for n in loop.body]
+    if adding:
+        code = [re.sub(r"(?<=[;{})])atomicAdd\(&", "(", f";{c}") for c in code]
+    return not any(re.search(r"[=(,]&(?!&)|=atomicAdd|\batomicAdd\(.*\)[^;]*atomicAdd", c) for c in code)

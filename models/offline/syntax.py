@@ -228,11 +228,9 @@ class Kernel:
             if named and id_of(node) not in traced and not self._only_offset(node):
                 roots.add(text(node))
             if node.type == "call_expression" and text(node.child_by_field_name("function")).startswith("atomic"):
-                for inner in walk(node):
-                    if inner.type == "identifier" and text(inner) in pointers:
-                        first = node.child_by_field_name("arguments")
-                        if first is not None and first.named_children and within(inner, first.named_children[0]):
-                            roots.add(text(inner))
+                listed = node.child_by_field_name("arguments")
+                target = listed.named_children[0] if listed is not None and listed.named_children else None
+                roots |= {text(n) for n in _outside_subscripts(target) if text(n) in pointers}
         return frozenset(roots)
 
     def _only_offset(self, node: Node) -> bool:
@@ -508,6 +506,17 @@ def subscript_index(node: Node) -> Node | None:
     """Return the index of a subscript."""
     listed = node.child_by_field_name("indices")
     return listed.named_children[0] if listed is not None and len(listed.named_children) == 1 else None
+
+
+def _outside_subscripts(node: Node | None) -> Iterator[Node]:
+    """Yield the identifiers below a node but for those that only say where in an array."""
+    if node is None:
+        return
+    if node.type == "identifier":
+        yield node
+    for child in node.named_children:
+        if child.type != "subscript_argument_list":
+            yield from _outside_subscripts(child)
 
 
 def how_used(node: Node) -> tuple[bool, bool]:

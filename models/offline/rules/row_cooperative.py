@@ -22,6 +22,7 @@ from ..syntax import (
     coefficient,
     declared_name,
     edited,
+    how_used,
     id_of,
     reread,
     shows,
@@ -147,11 +148,11 @@ class RowCooperative(Rule):
 
     def _kernel(self, source: Source, kernel: Kernel, setting: Setting) -> str | None:
         loop = next((item for item in parallel_loops(kernel) if item.top), None)
-        if loop is None or not kernel.launches or kernel.cooperates or not distinct_arguments(kernel):
+        if loop is None or not kernel.launches or kernel.meets or not distinct_arguments(kernel):
             return None
         if loop.form == "block" and kernel.uses("blockIdx", "gridDim"):
             return None
-        if loop.carried or kernel.uses("threadIdx.y", "threadIdx.z") or not effects_known(loop):
+        if loop.carried or kernel.uses("threadIdx.y", "threadIdx.z") or not effects_known(loop, adding=True):
             return None
         if any(
             n.start_byte > loop.node.start_byte and not any(within(n, b) for b in loop.body)
@@ -163,6 +164,8 @@ class RowCooperative(Rule):
         if not shared or any(s is None for s in shared):
             return None
         loops = [s for s in shared if s is not None]
+        if any(not any(within(n, s.node) for s in loops) for n in walk(kernel.body) if _adds(n)):
+            return None
         columns = loop.form == "guard" and self._columns(kernel, loop, loops)
         if not columns and not (self._coalesces(kernel, loops) and self._own_places(kernel, loop, loops)):
             return None
@@ -285,7 +288,7 @@ class RowCooperative(Rule):
         """Return whether what is written in a shared loop is read again only by the thread that wrote it."""
         places: dict[str, set[tuple[str, ...]]] = {}
         for access in kernel.accesses:
-            if access.root not in kernel.written_roots:
+            if access.root not in kernel.written_roots or _added_to(access.node):
                 continue
             item = next((s for s in loops if within(access.node, s.node)), None)
             if item is None:
@@ -304,7 +307,10 @@ class RowCooperative(Rule):
             before = [n for n in loop.body if n.end_byte <= item.node.start_byte]
             start = {} if _starts_at_first(kernel, item, before) else kernel.poly(item.start)
             places.setdefault(access.root, set()).add((str(sorted(renamed.items())), str(start)))
-        return kernel.written_roots <= set(places) and all(len(p) == 1 for p in places.values())
+        added = {a.root for a in kernel.accesses if _added_to(a.node)}
+        if added & set(places):
+            return False
+        return kernel.written_roots <= set(places) | added and all(len(p) == 1 for p in places.values())
 
     @staticmethod
     def _read_first(kernel: Kernel, access: Access, loops: list[Shared]) -> bool:
@@ -359,6 +365,19 @@ class RowCooperative(Rule):
             else:
                 return None
         return fresh(source, "\n".join(lines)), used
+
+
+def _adds(node: Node) -> bool:
+    """Return whether a node is a call of atomicAdd."""
+    return node.type == "call_expression" and text(node.child_by_field_name("function")) == "atomicAdd"
+
+
+def _added_to(node: Node) -> bool:
+    """Return whether an access is only the target of an atomicAdd."""
+    up = node.parent
+    while up is not None and up.type in ("pointer_expression", "parenthesized_expression", "argument_list"):
+        up = up.parent
+    return up is not None and _adds(up) and how_used(node) == (True, True)
 
 
 def _atoms(kernel: Kernel, loop: ParallelLoop) -> set[str]:

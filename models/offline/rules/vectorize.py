@@ -219,7 +219,11 @@ def _out_of_range_perhaps(node: Node, loop: ParallelLoop) -> bool:
             continue
         accessed = [a.node for a in loop.kernel.accesses_in(condition, loop.variable)]
         for name in walk(condition):
-            indexed = name.type == "identifier" and shows(loop.kernel.poly(name, loop.variable), loop.variable)
+            if name.type != "identifier":
+                continue
+            atoms = (a for key in loop.kernel.poly(name, loop.variable) for a in key)
+            bare = [re.sub(r"\w+\[[^\[\]]*\]", "", a) for a in atoms]  # what is loaded is data, not an index
+            indexed = any(re.search(rf"(?<!\w){re.escape(loop.variable)}(?!\w)", a) for a in bare)
             if indexed and not any(within(name, a) for a in accessed):
                 return True
     return False
