@@ -108,6 +108,7 @@ struct Block {
     std::vector<Thread> threads;
     std::vector<unsigned> ready;  // a queue
     size_t ready_head = 0;
+    std::vector<unsigned> yielded;  // may go on, but only when nobody else can
     std::vector<unsigned> at_barrier;
     int barrier_line = 0;
     BlockOp barrier_op = BlockOp::sync;
@@ -158,6 +159,7 @@ void begin_block(Block& b, uint64_t linear) {
     if (b.threads.size() != count) b.threads.assign(count, Thread{});
     b.ready.clear();
     b.ready_head = 0;
+    b.yielded.clear();
     b.at_barrier.clear();
     b.grid_waiters.clear();
     b.barrier_sum = b.barrier_count = 0;
@@ -334,6 +336,11 @@ void* pick_next() {
             picked_new = true;
             return start_fiber();
         }
+        if (!b.yielded.empty()) {
+            for (unsigned t : b.yielded) make_ready(b, t);
+            b.yielded.clear();
+            continue;
+        }
         if (now.live > 0) {
             if (b.at_barrier.size() == now.live) {
                 release_barrier(b);
@@ -381,6 +388,7 @@ uint64_t wait_here() {
     unsigned t = cpusim_state.current;
     Thread& me = block().threads[t];
     me.index = cpusim_state.thread;
+    me.sp = &me;  // until it is switched away from: a thread that picks itself just goes on
     ++current_launch()->switches;
     void* next = pick_next();
     bool resumed_at_once = !picked_new && next != nullptr && block_now == home && cpusim_state.current == t;
@@ -521,6 +529,8 @@ int cpusim_launch(const LaunchConfig* config, void (*loop)(void*), void* closure
             void* next = pick_next();
             if (next) cpusim_switch(&main_context, next);
             trace_finish_block(i);
+            if (launch_result == cudaSuccess && s.now.live > 0)
+                launch_result = set_error(cudaErrorUnknown, where() + ": the cpu device lost " + std::to_string(s.now.live) + " threads of a block: a fault of its own", true);
         }
     }
     trace_launch_end();
@@ -614,7 +624,7 @@ unsigned cpusim_live_lanes() { return ~cpusim_state.now.exited[cpusim_state.curr
 
 void cpusim_yield() {
     if (cpusim_state.launch == 0) return;
-    make_ready(block(), cpusim_state.current);
+    block().yielded.push_back(cpusim_state.current);
     wait_here();
 }
 
