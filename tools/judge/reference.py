@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from ...benchmark.contract import Precision
 from ...benchmark.inputs import draw_stored
 from ...benchmark.storage import from_storage
 from ...benchmark.task import Case, Expected, Task
+from ..device.runner.shared_inputs import SharedInputs
 from ..phases import phase
 from .kept import kept_on_disk
 from .memory import must_fit
@@ -26,6 +28,9 @@ _KEPT_BYTES = 4 << 30
 """So much is kept in memory, the least recently used go first."""
 
 
+_SHARED_BYTES = 16 << 20
+"""Inputs above this lie where every process can map them."""
+
 Key = tuple[str, str, str, int]
 """Task hash, case, precision, seed."""
 
@@ -34,7 +39,7 @@ Key = tuple[str, str, str, int]
 class Instance:
     """The data of a case as they lie in memory, and what must come out."""
 
-    memory: dict[str, NDArray[Any]]
+    memory: Mapping[str, NDArray[Any]]
     expected: dict[str, Expected]
 
     @property
@@ -61,7 +66,7 @@ class _Recent:
             self._kept.move_to_end(key)
         return self._kept.get(key)
 
-    def memory_of(self, wanted: tuple[str, str, str]) -> dict[str, NDArray[Any]] | None:
+    def memory_of(self, wanted: tuple[str, str, str]) -> Mapping[str, NDArray[Any]] | None:
         """Return the inputs of the newest instance of a task, case and precision, whatever its seed."""
         return next((made.memory for key, made in reversed(self._kept.items()) if key[:3] == wanted), None)
 
@@ -89,6 +94,8 @@ def instance(task: Task, case: Case, precision: Precision, seed: int, *, keep: b
         make = partial(_make, task, case, precision, seed, sampled)
         with phase("data"):
             made = kept_on_disk(key, make) if keep else make()
+            if sum(a.nbytes for a in made.memory.values()) > _SHARED_BYTES:
+                made = Instance(SharedInputs(made.memory), made.expected)
         _recent.put(key, made)
     return made
 
@@ -104,7 +111,7 @@ def _make(task: Task, case: Case, precision: Precision, seed: int, sampled: bool
         return Instance(memory, task.reference(arrays, case, precision))
 
 
-def kept_memory(task: Task, case: Case, precision: Precision) -> dict[str, NDArray[Any]] | None:
+def kept_memory(task: Task, case: Case, precision: Precision) -> Mapping[str, NDArray[Any]] | None:
     """Return the input arrays of a case as they lie in memory, of whatever seed was used last; None if none is kept."""
     wanted = (task.sha256, case.model_dump_json(), precision.value)
     return _recent.memory_of(wanted)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -20,6 +20,7 @@ from ..port import DeviceInfo
 from ..runner.cache import builds_folder
 from ..runner.client import Limits, RunnerProcess
 from ..runner.host_program import build_host_program
+from ..runner.shared_inputs import shared
 from .calibrate import calibrate
 from .gpu_lock import gpu_lock
 from .ncu import profile_with_ncu
@@ -146,7 +147,8 @@ class CudaDevice:
             CallFailed: a call failed.
         """
         builds = {"baseline": baseline, "candidate": candidate}
-        data = [(case, case_arrays(task, precision, case)) for case in cases]  # before the GPU is held
+        with phase("data"):  # before the GPU is held
+            data = [(case, shared(case_arrays(task, precision, case))) for case in cases]
         readings = []
 
         def sm_clock_mhz(runners: Runners) -> float | None:
@@ -207,7 +209,7 @@ class CudaDevice:
         return calibrate(self.facts, self.toolkit, self.host_program, self.environment, self._home)
 
 
-def case_arrays(task: Task, precision: Precision, case: Case, seed: int | None = None) -> dict[str, NDArray[Any]]:
+def case_arrays(task: Task, precision: Precision, case: Case, seed: int | None = None) -> Mapping[str, NDArray[Any]]:
     """Return a case's input arrays, as they lie in memory: drawn from the seed; without one any.
 
     To draw a gigabyte costs more than to time it, so without a seed those of the last check are taken if still there.

@@ -50,13 +50,14 @@ def _session(times: Sequence[CaseTimes]) -> _Session:
     for side in SIDES:
         blocks = [one.of(side).empty for one in times]
         count = max(map(len, blocks))
-        empty[side] = [trimmed_mean([s for block in blocks for s in block[p : p + 1] for s in s]) for p in range(count)]
+        of_process = [[sample for block in blocks if p < len(block) for sample in block[p]] for p in range(count)]
+        empty[side] = [trimmed_mean(samples) for samples in of_process]
     low, high = (fmean(empty["baseline"]) * (1 + sign * _OFFSET_SHARE) for sign in (-1, 1))
     empty["candidate"] = [min(max(value, low), high) for value in empty["candidate"]]
     mean = fmean(empty["baseline"] + empty["candidate"])
     offsets: dict[Side, list[float]] = {side: [value - mean for value in empty[side]] for side in SIDES}
-    samples = {round(s, 3) for one in times for side in SIDES for block in one.of(side).cold for s in block}
-    step = min((b - a for a, b in pairwise(sorted(samples))), default=0.0)
+    seen = {round(sample, 3) for one in times for side in SIDES for block in one.of(side).cold for sample in block}
+    step = min((b - a for a, b in pairwise(sorted(seen))), default=0.0)
     return _Session(offsets, mean, min(step, _EVENT_TICK_US))
 
 

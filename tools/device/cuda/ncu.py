@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,8 +59,12 @@ def profile_with_ncu(
     environment: Mapping[str, str],
     folder: Path,
     groups: tuple[Group, ...] = DEFAULT_GROUPS,
+    hold: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Profile:
     """Count what the kernels of one call do. Only the candidate's kernels run in that process.
+
+    `hold` returns a context in which the GPU is this call's alone: the tool's start, which takes longer than most
+    calls, needs none.
 
     Raises:
         Unsupported: no Nsight Compute here, or it can't read the counters; the message holds its own line and the fix.
@@ -81,7 +86,8 @@ def profile_with_ncu(
                 wrapper=ncu_command(ncu, log, metrics),
             ) as runner:  # fmt: skip
                 runner.load_case(case, arrays)
-                result, fault = runner.call(), ""
+                with hold():
+                    result, fault = runner.call(), ""
                 runner.finish(_LIMITS.call_s)
         except RunnerFault as error:
             result, fault = CallResult("crash"), str(error)

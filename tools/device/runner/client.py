@@ -24,6 +24,7 @@ from ....benchmark.task import Case, Task
 from ..port import CallResult, Unsupported
 from .host_program import build_glue
 from .isolation import Isolation, announce_senders, hidden_folders, sender
+from .shared_inputs import shared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +54,8 @@ class Limits:
     """Processor time of the whole process: the last line of defence if the driver dies."""
     memory_bytes: int | None = None
     """Address space. None on a GPU, whose driver reserves terabytes of it."""
+    data_bytes: int = 16 << 30
+    """Memory of the host that it may fill itself: on a GPU too the driver's reservations don't count."""
     file_bytes: int = 16 << 20
     """Largest file that it may write: its log."""
     workspace_bytes: int = 4 << 30
@@ -71,6 +74,8 @@ class TimedCalls:
     """Calls made in all: to warm up, for the device's clock, for the host's."""
     block_wall_s: float
     """Seconds that the whole block took by the driver's clock: the claims must fit into it."""
+    damage: tuple[str, ...] = ()
+    """What the calls left behind, one sentence each."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,8 @@ class RunnerProcess:
         self._dead: CallResult | None = None
         self._buffers: list[_Buffer] = []
         self._workspace_bytes = 0
+        self._threads = 0
+        """Threads of the process before the first call."""
         self._pending = b""
         self.isolation = Isolation()
         """Which walls stand around the process."""
@@ -139,7 +146,8 @@ class RunnerProcess:
             listener.listen(1)
         command = [*wrapper, str(executable), channel, str(self.folder), str(glue), str(library.absolute())]
         command += [task.contract.entry, f"cpu_s={self.limits.cpu_s}", f"file_bytes={self.limits.file_bytes}"]
-        command += [f"memory_bytes={self.limits.memory_bytes or 0}", f"trusted_tool={int(bool(wrapper))}"]
+        command += [f"memory_bytes={self.limits.memory_bytes or 0}", f"data_bytes={self.limits.data_bytes}"]
+        command += [f"trusted_tool={int(bool(wrapper))}"]
         command += [f"hide={path}" for path in hidden_folders()]
         scrubbed = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "HOME": str(self.folder), "TMPDIR": str(self.folder)}
         try:
@@ -240,10 +248,12 @@ class RunnerProcess:
             raise RunnerFault(f"the host program gave up: {reply['fatal']}")
         return reply
 
-    def _ask(self, command: str, timeout_s: float) -> dict[str, Any] | None:
+    def _ask(self, command: str, timeout_s: float, fd: int | None = None) -> dict[str, Any] | None:
+        line = command.encode() + b"\n"
         try:
             self._socket.settimeout(timeout_s)
-            self._socket.sendall(command.encode() + b"\n")
+            sent = socket.send_fds(self._socket, [line], [fd]) if fd is not None else 0
+            self._socket.sendall(line[sent:])
         except OSError:
             self._dead = CallResult("crash", self._obituary())
             return None
@@ -310,8 +320,8 @@ class RunnerProcess:
 
         if self._dead is not None:
             return
-        tokens, offset, buffers = [], 0, []
-        pieces: list[tuple[int, NDArray[Any]]] = []
+        inputs = shared(arrays)
+        tokens, buffers = [], []
         for argument in self.task.contract.arguments:
             if argument.role is Role.SIZE:
                 tokens.append(f"int:{case.sizes[argument.name]}")
@@ -322,28 +332,21 @@ class RunnerProcess:
                 tokens.append("null")
             else:
                 count = self.task.contract.bytes_of(argument, self.precision, case.sizes)
-                before = None
+                before, offset = None, 0
                 if argument.role is not Role.OUT:
                     dtype = np.dtype(_NUMPY_NAMES[argument.dtype.resolve(self.precision)])
-                    before = np.ascontiguousarray(arrays[argument.name])
+                    before, offset = inputs[argument.name], inputs.offsets[argument.name]
                     if before.dtype != dtype or before.nbytes != count:
                         raise ValueError(
                             f"array {argument.name!r} of case {case.name}: {before.dtype} with {before.nbytes} bytes, "
                             f"the contract says {dtype} with {count}"
                         )
-                    pieces.append((offset, before))
-                tokens.append(f"{argument.role.value}:{count}:{offset}")
+                tokens.append(f"{argument.role.value}:{count}:{offset}:{self._turn_bytes(argument)}")
                 buffers.append(_Buffer(argument, count, argument.extents(case.sizes), before))
-                if before is not None:
-                    offset += -(-count // 256) * 256
         self._buffers = buffers
-        with (self.folder / "inputs.bin").open("wb") as file:
-            file.truncate(offset)
-            for at, array in pieces:
-                file.seek(at)
-                array.tofile(file)
-        seconds = self.limits.call_s + offset / 1e9
-        reply = self._ask(f"case {int(not new_pointers)} {self.limits.workspace_bytes} {' '.join(tokens)}", seconds)
+        seconds = self.limits.call_s + sum(buffer.bytes for buffer in buffers) / 1e9
+        command = f"case {int(not new_pointers)} {self.limits.workspace_bytes} {' '.join(tokens)}"
+        reply = self._ask(command, seconds, inputs.fd)
         if reply is None:
             return
         if "no_memory" in reply:
@@ -351,12 +354,22 @@ class RunnerProcess:
                 f"case {case.name}: the device has no memory for a buffer of {reply['no_memory']:,} bytes"
             )
         self._workspace_bytes = int(reply["workspace_bytes"])
+        self._threads = self._threads or int(reply["threads"])
         if not reply["fits"]:
             self._dead = CallResult(
                 "launch_error",
                 f"{self.task.contract.workspace_entry} asks for {self._workspace_bytes:,} bytes; "
                 f"at most {self.limits.workspace_bytes:,} are given, as far as the device has them",
             )
+
+    def _turn_bytes(self, argument: Argument) -> int:
+        """Return the step in which timed calls may turn an array's values round; 0 if each has its own place.
+
+        Whole numbers are indices, and what lies beside them belongs to them.
+        """
+        indices = {a.shape for a in self.task.contract.arrays if a.dtype is DType.I32}
+        dtype = argument.dtype.resolve(self.precision)
+        return 0 if dtype is DType.I32 or argument.shape in indices else dtype.itemsize
 
     def call(self, poison: int = 0xFF, positions: Mapping[str, NDArray[np.int64]] | None = None) -> CallResult:
         """Poison outputs and workspace, call the entry once, synchronize, and bring everything back.
@@ -461,7 +474,7 @@ class RunnerProcess:
             f"input {self._buffers[int(key)].argument.name!r} was changed, first at byte {first}"
             for key, first in reply["changed"].items()
         ]
-        damage += self._guard_damage(view, plan.guards_offset)
+        damage += [*self._guard_damage(view, plan.guards_offset), *self._left_behind(reply)]
         if (beyond_us := float(reply.get("beyond_stream_us", 0.0))) > _BEYOND_STREAM_US:
             damage.append(
                 f"work went on for {beyond_us:.0f} us after the given stream was done: launch every kernel on `stream`"
@@ -469,6 +482,10 @@ class RunnerProcess:
         return CallResult(
             "ok", outputs=outputs, unwritten=unwritten, damage=tuple(damage), wall_us=float(reply.get("wall_us", 0.0))
         )
+
+    def _left_behind(self, reply: Mapping[str, Any]) -> list[str]:
+        more = int(reply.get("threads", 0)) - self._threads
+        return [f"{more} threads were started and are still there after the call"] if more > 0 else []
 
     def _guard_damage(self, view: mmap.mmap | bytes, at: int) -> list[str]:
         import numpy as np
@@ -508,11 +525,13 @@ class RunnerProcess:
             self._ask("move", self.limits.call_s)
 
     def time(
-        self, method: Literal["cold", "warm", "empty"], repetitions: int, walls: int = 1
+        self, method: Literal["cold", "warm", "empty"], repetitions: int, walls: int = 1, *, turn: float | None = None
     ) -> TimedCalls | CallResult:
         """Time `repetitions` calls one by one with the device's clock, `walls` with the host's, or return the failure.
 
         cold: the L2 is evicted before each call; warm: it is not; empty: cold, and a kernel that does nothing instead.
+        Cold calls get other data each: the values of each array turned round by a random part of its length, so that an
+        answer kept from another call is wrong. `turn` fixes that part for all of them; 0 is the case's own data.
 
         Raises:
             Unsupported: this device has no clock of its own.
@@ -520,7 +539,8 @@ class RunnerProcess:
         if self._dead is not None:
             return self._dead
         start = time.monotonic()
-        reply = self._ask(f"time {method} {repetitions} {walls}", self.limits.call_s + (repetitions + walls) * 1.0)
+        part = (-1.0 if method == "cold" else 0.0) if turn is None else turn
+        reply = self._ask(f"time {method} {repetitions} {walls} {part}", self.limits.call_s + (repetitions + walls) * 1.0)
         if reply is None:
             assert self._dead is not None
             return self._dead
@@ -528,7 +548,9 @@ class RunnerProcess:
             raise Unsupported(str(reply["unsupported"]))
         seconds = time.monotonic() - start
         device, wall = tuple(map(float, reply["device_us"])), tuple(map(float, reply["wall_us_each"]))
-        return self._failure(reply) or TimedCalls(device, wall, float(reply["queue_us"]), int(reply["calls"]), seconds)
+        return self._failure(reply) or TimedCalls(
+            device, wall, float(reply["queue_us"]), int(reply["calls"]), seconds, tuple(self._left_behind(reply))
+        )
 
     def reset_counters(self) -> None:
         """Set the cpu device's counters to zero.

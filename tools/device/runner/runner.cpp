@@ -4,10 +4,11 @@
 // It knows no expected value and gives no verdict. Commands come as lines on one socket; each answer is a line that
 // begins with a nonce which the driver sent after the library was loaded. Bulk data pass through files in a private folder:
 //   guard.bin      random bytes around every buffer       positions.bin  which elements to return of a huge output
-//   inputs.bin     the arrays of a case                   outputs.bin    what comes back (sized by the driver)
+//   outputs.bin    what comes back (sized by the driver)
+// The arrays of a case come as a descriptor of a sealed file, sent along with the command.
 //
 // SOCKET is a descriptor, or the path of a listening socket (a tool that starts us may not pass descriptors on).
-//   runner SOCKET FOLDER GLUE LIBRARY ENTRY  cpu_s=N file_bytes=N memory_bytes=N (0: no limit) trusted_tool=0|1 hide=PATH…
+//   runner SOCKET FOLDER GLUE LIBRARY ENTRY  cpu_s=N file_bytes=N memory_bytes=N data_bytes=N (0: no limit) trusted_tool=0|1 hide=PATH…
 #include <cuda_runtime.h>
 
 #include <dlfcn.h>
@@ -23,6 +24,7 @@
 #include <time.h>
 
 #include <map>
+#include <random>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -48,17 +50,20 @@ using GlueWorkspace = size_t (*)(void* entry, const Value* values);
 struct Buffer {
   char* base = nullptr;      // start of the allocation: guard, data, guard
   size_t bytes = 0;          // of the data
-  size_t input_offset = 0;   // in inputs.bin
+  size_t input_offset = 0;   // in the file of inputs
   bool reads = false, writes = false;
-  char* pristine = nullptr;  // device copy of an inout array's input, made when first timed
+  size_t turn_bytes = 0;     // the values may be turned by multiples of it; 0: each has its place
+  char* pristine = nullptr;  // device copy of the input, made when first timed, where timed calls need it
 };
 
 struct Mapping {
   char* data = nullptr;
   size_t bytes = 0;
   bool open(const std::string& path, bool writable) {
+    return map(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC), writable);
+  }
+  bool map(int fd, bool writable) {  // and close the descriptor
     close();
-    int fd = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     if (fd < 0) return false;
     struct stat info;
     fstat(fd, &info);
@@ -78,6 +83,7 @@ struct Mapping {
 };
 
 int control = -1;
+int sent_descriptor = -1;  // came with the last command
 std::string folder, nonce;
 void *entry = nullptr, *workspace_entry = nullptr, *library = nullptr;
 GlueCall glue_call = nullptr;
@@ -154,7 +160,7 @@ void write_guards(const Buffer& b, size_t index) {
   check(cudaMemcpy(data(b) + b.bytes, own.data(), own.size(), cudaMemcpyHostToDevice), "writing a guard band");
 }
 
-// case REUSE WORKSPACE_LIMIT (in|inout|out:BYTES:INPUT_OFFSET | null | int:VALUE | float:VALUE)...
+// case REUSE WORKSPACE_LIMIT (in|inout|out:BYTES:INPUT_OFFSET:TURN_BYTES | null | int:VALUE | float:VALUE)...
 void load_case(std::istringstream& line) {
   int reuse = 0;
   size_t limit = 0;
@@ -174,7 +180,8 @@ void load_case(std::istringstream& line) {
       b.writes = kind != "in";
       char* end = nullptr;
       b.bytes = strtoull(rest.c_str(), &end, 10);
-      b.input_offset = strtoull(end + 1, nullptr, 10);
+      b.input_offset = strtoull(end + 1, &end, 10);
+      b.turn_bytes = strtoull(end + 1, nullptr, 10);
       next_value_of_buffer.push_back(static_cast<int>(next_values.size()));
       next.push_back(b);
     }
@@ -200,7 +207,8 @@ void load_case(std::istringstream& line) {
   buffers = next;
   values = next_values;
   value_of_buffer = next_value_of_buffer;
-  if (!inputs.open(folder + "/inputs.bin", false)) give_up("cannot map inputs.bin");
+  if (!inputs.map(sent_descriptor, false)) give_up("cannot map the inputs");
+  sent_descriptor = -1;
   for (size_t i = 0; i < buffers.size(); ++i) {
     Buffer& b = buffers[i];
     values[value_of_buffer[i]].pointer = data(b);
@@ -217,7 +225,7 @@ void load_case(std::istringstream& line) {
   }
   release(old_workspace);
   cudaGetLastError();
-  send("{\"workspace_bytes\": " + std::to_string(workspace.bytes) + ", \"fits\": " + (fits ? "true" : "false") + "}");
+  send("{\"workspace_bytes\": " + std::to_string(workspace.bytes) + ", \"fits\": " + (fits ? "true" : "false") + ", \"threads\": " + std::to_string(sandbox::threads()) + "}");
 }
 
 void poison(int byte) {
@@ -286,7 +294,7 @@ std::string outcome_json(const Outcome& o) {
   std::ostringstream out;
   out << "\"entry\": " << o.entry_code << ", \"last\": " << o.last_code << ", \"sync\": " << o.sync_code
       << ", \"error\": " << quoted(code ? describe(code) : "") << ", \"wall_us\": " << o.wall_us
-      << ", \"beyond_stream_us\": " << o.beyond_stream_us;
+      << ", \"beyond_stream_us\": " << o.beyond_stream_us << ", \"threads\": " << sandbox::threads();
   return out.str();
 }
 
@@ -403,21 +411,38 @@ void repeat(std::istringstream& line) {
   send("{" + outcome_json(o) + ", \"hashes\": [" + hashes + "]}");
 }
 
-// time cold|warm|empty REPETITIONS WALLS
+// Copy the inputs back, with their values turned by a part of each array: other data, from the same distribution.
+// Part 0 is the case's own data. Large arrays turn by multiples of 256 bytes, which are copied as fast as any.
+void restore_inputs(double part) {
+  for (Buffer& b : buffers) {
+    if (!b.pristine) continue;
+    size_t step = b.bytes > 65536 ? 256 : b.turn_bytes;
+    size_t at = b.turn_bytes ? static_cast<size_t>(part * static_cast<double>(b.bytes / step)) * step : 0;
+    check(cudaMemcpyAsync(data(b), b.pristine + at, b.bytes - at, cudaMemcpyDeviceToDevice, stream), "restoring an array");
+    if (at) check(cudaMemcpyAsync(data(b) + b.bytes - at, b.pristine, at, cudaMemcpyDeviceToDevice, stream), "restoring an array");
+  }
+}
+
+// time cold|warm|empty REPETITIONS WALLS PART
+// PART of a turn of the inputs for all calls, see above; negative: another one for each call.
 void time_calls(std::istringstream& line) {
 #ifdef WITH_TIMING
   std::string method;
   int repetitions = 0, walls = 0;
-  line >> method >> repetitions >> walls;
-  for (Buffer& b : buffers)
-    if (b.reads && b.writes && b.bytes && !b.pristine) {
-      check(cudaMalloc(reinterpret_cast<void**>(&b.pristine), b.bytes), "copying an array");
-      check(cudaMemcpy(b.pristine, inputs.data + b.input_offset, b.bytes, cudaMemcpyHostToDevice), "copying an array");
-    }
-  auto prepare = [] {
+  double part = 0;
+  line >> method >> repetitions >> walls >> part;
+  for (Buffer& b : buffers) {
+    if (!b.reads || !b.bytes || b.pristine || !(b.writes || (part && b.turn_bytes))) continue;
+    bool there = cudaMalloc(reinterpret_cast<void**>(&b.pristine), b.bytes) == cudaSuccess;
+    if (!there && b.writes) give_up("no memory for a copy of an array");
+    if (!there) b.pristine = nullptr, cudaGetLastError();  // its values stay in their places
+    else if (b.writes) check(cudaMemcpy(b.pristine, inputs.data + b.input_offset, b.bytes, cudaMemcpyHostToDevice), "copying an array");
+    else check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an array");
+  }
+  static std::mt19937_64 random{std::random_device{}()};
+  auto prepare = [&] {
     poison(0xFF);
-    for (Buffer& b : buffers)
-      if (b.pristine) check(cudaMemcpyAsync(data(b), b.pristine, b.bytes, cudaMemcpyDeviceToDevice, stream), "restoring an array");
+    restore_inputs(part < 0 ? std::uniform_real_distribution<double>(0, 1)(random) : part);
   };
   Outcome o;
   auto call = [&] {
@@ -429,6 +454,7 @@ void time_calls(std::istringstream& line) {
   Samples samples = measure(method != "warm", repetitions, walls, stream, prepare, call, queue_us);
   o.sync_code = static_cast<int>(cudaDeviceSynchronize());
   o.last_code = last_error();
+  restore_inputs(0);
   if (!samples.error.empty() && !o.sync_code && !o.entry_code) give_up(samples.error);
   std::ostringstream out;
   out << "{" << outcome_json(o) << ", \"queue_us\": " << queue_us << ", \"calls\": " << samples.calls;
@@ -502,18 +528,28 @@ void usage() {
   }
   std::ostringstream out;
   out << "{\"device_free_bytes\": " << free_bytes << ", \"device_total_bytes\": " << total_bytes << ", \"resident_bytes\": "
-      << resident * sysconf(_SC_PAGESIZE) << ", \"threads\": " << entries("/proc/self/task") << ", \"descriptors\": "
+      << resident * sysconf(_SC_PAGESIZE) << ", \"threads\": " << sandbox::threads() << ", \"descriptors\": "
       << entries("/proc/self/fd") << "}";
   send(out.str());
 }
 
 std::string read_line() {
   std::string line;
-  for (char c; read(control, &c, 1) == 1;) {
+  for (;;) {
+    char c = 0;
+    alignas(cmsghdr) char beside[CMSG_SPACE(sizeof(int))];
+    iovec piece = {&c, 1};
+    msghdr message = {};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = beside;
+    message.msg_controllen = sizeof beside;
+    if (recvmsg(control, &message, MSG_CMSG_CLOEXEC) != 1) _exit(0);  // the driver is gone
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_type == SCM_RIGHTS) memcpy(&sent_descriptor, CMSG_DATA(header), sizeof(int));
     if (c == '\n') return line;
     line += c;
   }
-  _exit(0);  // the driver is gone
 }
 
 int connect_to(const char* path) {
@@ -583,6 +619,8 @@ int main(int argc, char** argv) {
   if (write(control, "ready\n", 6) != 6) _exit(3);
   bool filtered = !trusted_tool && sandbox::forbid_system_calls();
   library = dlopen(argv[4], RTLD_NOW | RTLD_LOCAL);
+  filtered = filtered && sandbox::forbid_new_code();
+  if (option["data_bytes"] && !trusted_tool) sandbox::limit(RLIMIT_DATA, option["data_bytes"]);
   if (write(control, "loaded\n", 7) != 7) _exit(3);
   nonce = read_line();
   if (!library) refuse_library(dlerror());

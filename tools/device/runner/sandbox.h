@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -38,6 +39,15 @@ inline void limit(int resource, rlim_t value) {
   if (limits.rlim_max != RLIM_INFINITY && value > limits.rlim_max) value = limits.rlim_max;
   limits.rlim_cur = limits.rlim_max = value;
   setrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
+}
+
+inline int threads() {
+  int count = -2;  // without . and ..
+  if (DIR* folder = opendir("/proc/self/task")) {
+    while (readdir(folder)) ++count;
+    closedir(folder);
+  }
+  return count;
 }
 
 #if defined(__x86_64__)
@@ -99,6 +109,24 @@ inline bool forbid_system_calls() {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 #endif
+}
+
+// Refuse to make memory executable: after the libraries are loaded nobody has new code, nor changes what is there.
+inline bool forbid_new_code() {
+  std::vector<sock_filter> code;
+  auto load = [&](size_t offset) {
+    code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset)));
+  };
+  for (long number : {SYS_mmap, SYS_mprotect, SYS_pkey_mprotect}) {
+    load(offsetof(seccomp_data, nr));
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 3));
+    load(offsetof(seccomp_data, args[2]));
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1));
+    code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+  }
+  code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  sock_fprog program = {static_cast<unsigned short>(code.size()), code.data()};
+  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
 }  // namespace sandbox
