@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, Protocol, TypeAlias
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, StateGraph
@@ -28,7 +28,14 @@ from .errors import UnknownNode
 from .routing import EDGES, route
 
 Graph: TypeAlias = CompiledStateGraph[State, Context, Input, State]
-Node: TypeAlias = Callable[[State, Runtime[Context]], State]
+
+
+class Node(Protocol):
+    """What stands in a node: it takes the state and returns the channels that it changes, `route` among them."""
+
+    def __call__(self, state: State, runtime: Runtime[Context]) -> State:
+        """Do the node's work."""
+
 
 NODES: Final[Mapping[str, Node]] = {
     "prepare": prepare,

@@ -380,7 +380,7 @@ def _advance(
                 control=control,
             ):
                 if mode == "tasks":
-                    trace.note(event)
+                    trace.note(cast("dict[str, Any]", event))
                     if trace.round_closed:
                         prune(run.saver, run.manifest.run_id)
                 if extras.on_event and mode in extras.stream_modes:

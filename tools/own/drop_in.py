@@ -11,6 +11,7 @@ from tree_sitter import Node
 from ...benchmark.contract import Argument, Contract, Precision, Role
 from ...benchmark.task import Task
 from .cpp import WORD, Function, Source, edited, launches, text, walk, words
+from .extract import without, without_empty_scopes
 from .launcher import STREAM, WIDE
 from .origin import FOLDER, Origin, read_origin
 
@@ -34,17 +35,18 @@ def drop_in(task: Task, kernel: str, precision: Precision) -> dict[str, str]:
 
 
 def remarks(task: Task) -> tuple[str, ...]:
-    """Return what VERIFICATION.md must say of a task that `init` made: what was compared was not the file as it is."""
+    """Return what was not checked of a task that `init` made, for VERIFICATION.md."""
     origin = read_origin(task.folder)
     found = []
     if task.differential:
         found.append(
-            "There is no definition of what the kernel computes: outputs were compared with the original kernel's, "
-            "so a mistake of the original is kept. The bound is twice a rounding model of the original's own sensitivity."
+            "There is no definition of what the kernel computes: outputs were compared with the original kernel's, so "
+            "a mistake of the original is kept."
         )
     if origin is not None:
-        found += [f"The original as it was compared: {change}." for change in origin.changes]
         found.append("`drop_in/` itself was not compiled or run: it holds the verified kernel behind the launcher.")
+        if origin.changes:
+            found.append(f"The original was not compared as it stands in the file: {'; '.join(origin.changes)}.")
         if origin.scratch:
             found.append(f"{', '.join(origin.scratch)} of the launcher is not used: the drop-in allocates its scratch.")
     return tuple(found)
@@ -67,16 +69,17 @@ def _replaced(original: Source, origin: Origin, contract: Contract, kernel: str,
     else:
         edits.append((launcher.body.start_byte, launcher.body.end_byte, body))
         if not wide:
-            edits += [(node.start_byte, node.end_byte, "") for node in _unused(original, launcher)]
-    return re.sub(r"\n{4,}", "\n\n\n", edited(original.text, edits))
+            edits += [without(node) for node in _unused(original, launcher)]
+    return re.sub(r"\n{4,}", "\n\n\n", without_empty_scopes(edited(original.text, edits)))
 
 
 def _section(kernel: str, contract: Contract, space: str, *, quiet: bool) -> str:
     """Return the winner in a namespace of its own; its macros do not touch those of the file."""
     includes = "".join(dict.fromkeys(m[0].strip() + "\n" for m in _INCLUDE.finditer(kernel)))
-    inner = _INCLUDE.sub("", kernel)
+    inner = re.sub(r"^// (?:--- (?:from|end of) |Changed: )[^\n]*\n", "", _INCLUDE.sub("", kernel), flags=re.MULTILINE)
+    inner = re.sub(r"^// [^\n]* in the form that task\.py describes\.\n", "", inner)
     for name in (contract.entry, contract.workspace_entry):
-        inner = re.sub(rf'extern\s+"C"\s+(?=(?:cudaError_t|size_t)\s+{name}\b)', "static ", inner)
+        inner = re.sub(rf'extern\s+"C"\s+(?=(?:cudaError_t|size_t)\s+{name}\b)', "[[maybe_unused]] static ", inner)
     if quiet:  # a caller of a void launcher asks for the error itself
         inner = inner.replace("cudaGetLastError", "cudaPeekAtLastError")
     macros = list(dict.fromkeys(_MACRO.findall(inner)))
@@ -84,7 +87,8 @@ def _section(kernel: str, contract: Contract, space: str, *, quiet: bool) -> str
     after = "".join(f'#pragma pop_macro("{m}")\n' for m in macros)
     return (
         f"// --- Optimised by CUDAMaster; VERIFICATION.md says what was checked.\n{includes}{before}"
-        f"namespace {space} {{\n\n{inner.strip()}\n\n}}  // namespace {space}\n{after}// --- end of the optimised part\n\n"
+        f"namespace {space} {{\n\n{inner.strip()}\n\n}}  // namespace {space}\n{after}"
+        "// --- end of the optimised part\n\n"
     )
 
 

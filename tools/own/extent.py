@@ -116,7 +116,7 @@ class Bounds:
 
 
 def _guard(node: Node) -> dict[str, Poly]:
-    """Return what `i < n`, `i <= n`, or `i >= n` (which leaves) allows at most; of a sum the first name may reach it."""
+    """Return what `i < n`, `i <= n`, or `i >= n` (which leaves) allows at most; of a sum its first name may be that."""
     sign = text(node.child_by_field_name("operator"))
     left, right = polynomial(node.child_by_field_name("left")), polynomial(node.child_by_field_name("right"))
     if sign not in ("<", ">=", "<=") or not left or right is None:

@@ -19,6 +19,7 @@ _ONLY_CHECKS = re.compile(
     r"|(?:[\w:]+\s*\(\s*)?cuda(?:Device|Stream|Thread)Synchronize\s*\(\s*\w*\s*\)\s*\)?\s*;"
 )
 """A statement that only waits or asks for the last error, with or without a macro around it."""
+_CHECKED = re.compile(r"\b([A-Z]\w*)\s*\(\s*cuda[A-Z]\w*\s*\(")
 _INSTEAD = {
     r"cudaMalloc\w*|cudaFree\w*|cudaHostAlloc": "allocate outside and pass the buffer as a parameter",
     r"cudaMemcpyToSymbol\w*": "pass the table as a `const float*` parameter, or initialise the __constant__ array in "
@@ -43,6 +44,8 @@ class Extract:
     """One sentence each."""
     waits: bool
     """The original launcher waited for the device."""
+    check: str
+    """The macro with which it checked errors; empty: none."""
 
 
 def extract(source: Source, launcher: Launcher, file: str) -> Extract:
@@ -58,6 +61,7 @@ def extract(source: Source, launcher: Launcher, file: str) -> Extract:
     _refuse(hosts, file)
     edits = _quiet_macros(source, hosts, changes)
     waits = any(name in _WAITS for f in hosts for name, _ in calls(f.body))
+    check = next((m[1] for m in _CHECKED.finditer(text(launcher.function.body))), "")
     for function in hosts:
         edits += _without_checks(function, changes)
     edits += _streamed(source, hosts, changes)
@@ -69,13 +73,13 @@ def extract(source: Source, launcher: Launcher, file: str) -> Extract:
     if names:
         shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         changes.append(f"left out, since the launcher does not need it: {shown}")
-    made = edited(adapted.text, [*map(_dropped, dropped), *_includes(adapted, changes)])
-    made = _without_empty_headers(re.sub(r"\n[ \t]*\n\s*\n", "\n\n", made).strip() + "\n")
+    made = edited(adapted.text, [*(without(item.node) for item in dropped), *_includes(adapted, changes)])
+    made = without_empty_scopes(re.sub(r"\n[ \t]*\n\s*\n", "\n\n", made).strip() + "\n")
     again = find_launcher(
         Source(made), file, name=launcher.function.qualified,
         template={t.name: a for t, a in zip(launcher.function.template, launcher.arguments, strict=True) if a != "T"},
     )  # fmt: skip
-    return Extract(made, again, tuple(dict.fromkeys(changes)), waits)
+    return Extract(made, again, tuple(dict.fromkeys(changes)), waits, check)
 
 
 def _hosts(source: Source, launcher: Launcher) -> list[Function]:
@@ -117,8 +121,8 @@ def _needed(source: Source, name: str) -> list[Item]:
     return [item for item in source.items if item in kept or item.node.type == "preproc_include"]
 
 
-def _dropped(item: Item) -> Edit:
-    node = item.node
+def without(node: Node) -> Edit:
+    """Return the edit that drops a thing with the comments right above it."""
     end = node.end_byte
     following = node.next_sibling
     if following is not None and following.type == ";" and following.start_byte == end:
@@ -240,7 +244,7 @@ def _within(inner: Node, outer: Node) -> bool:
     return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
-def _without_empty_headers(made: str) -> str:
+def without_empty_scopes(made: str) -> str:
     """Drop the marks of headers of which nothing is left, and namespaces that are empty."""
     for pattern in (
         r"// --- from ([^\n]+)\n\s*// --- end of \1\n?",

@@ -38,7 +38,7 @@ def _expand(file: Path, include: Sequence[Path], seen: set[Path]) -> str:
     visible = code_only(text)  # an include in a comment is none
 
     def put(match: re.Match[str]) -> str:
-        if visible[match.start() : match.end()].strip().startswith("#") is False:
+        if not visible[match.start() : match.end()].lstrip().startswith("#"):
             return match[0]
         quoted, angled = match[1], match[2]
         folders = ([file.parent] if quoted else []) + list(include)

@@ -243,7 +243,7 @@ def _how(node: Node) -> tuple[bool, bool]:
     """Tell whether an element is read and whether it is written where it stands."""
     parent, child = node.parent, node
     while parent is not None and parent.type in ("field_expression", "parenthesized_expression"):
-        parent, child = parent.parent, parent
+        child, parent = parent, parent.parent
     if parent is None:
         return True, False
     if parent.type == "assignment_expression":

@@ -218,6 +218,7 @@ def _write_and_try(
         storage=launcher.storage,
         scratch=tuple(scratch),
         waits=taken.waits,
+        check=taken.check,
         changes=taken.changes,
     )
     (folder / FILE).write_text(origin.model_dump_json(indent=2) + "\n")
@@ -245,7 +246,7 @@ def _write_and_try(
 
 
 def _try(task: Task, precision: Precision, device: Device) -> str:
-    """Build the original, run it at the small sizes and look for faults that results do not show; say what came of it."""
+    """Build the original, run it at the small sizes, look for faults that results do not show; say what came of it."""
     source = task.source(precision)
     build = device.build(Candidate(source=source), task, precision)
     if not build.ok:

@@ -25,6 +25,8 @@ class Origin(Record):
     """Parameters that the workspace stands for."""
     waits: bool = False
     """The launcher waited for the device before it returned."""
+    check: str = ""
+    """The macro with which it checked errors; empty: none."""
     changes: tuple[str, ...] = ()
     """What was changed in the copy that is compared with, one sentence each."""
 

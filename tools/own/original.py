@@ -23,7 +23,7 @@ Run = Callable[[Mapping[str, "NDArray[Any]"]], Drawn]
 
 @contextmanager
 def original(task: Task, case: Case, precision: Precision) -> Iterator[Run]:
-    """Yield a function that runs the task's baseline at a case: input arrays in (float64, int64), outputs back likewise.
+    """Yield a function that runs the task's baseline at a case: input arrays in (float64, int64), outputs back alike.
 
     Raises:
         RuntimeError: it does not build, fails, or leaves part of an output unwritten; the message says what to do.

@@ -91,7 +91,7 @@ def task_text(
     lines = [
         f'"""{title}',
         "",
-        f"Lines marked {GUESSED} were read from the source: check them. `cudamaster check` judges a kernel against this task.",
+        f"Lines marked {GUESSED} were read from the source: check them.",
         '"""',
         "",
         f"from cudamaster.benchmark.contract import {', '.join(['Contract', *names])}",
