@@ -72,7 +72,7 @@ def kernel_set(name: str, precision: Precision) -> KernelSet:
     sizes = ", ".join(a.name for a in contract.sizes)
     source = f"""{with_headers('#include "prelude.cuh"')}
 typedef {DType.STORAGE.resolve(precision).c_name} T;
-#define WORKSPACE_BYTES static size_t wanted_workspace({", ".join(f"int {a.name}" for a in contract.sizes)})
+#define WORKSPACE_BYTES() static size_t wanted_workspace({", ".join(f"int {a.name}" for a in contract.sizes)})
 #define HONEST(name) [[maybe_unused]] static cudaError_t name({parameters}, cudaStream_t stream)
 #define MISTAKE(name) HONEST(name)
 #define FP32_MISTAKE(name) HONEST(name)

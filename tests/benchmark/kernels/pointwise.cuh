@@ -3,7 +3,7 @@
 //   COUNT   how many indices there are
 // and has more formulas and mistakes of its own by `each(work, count, stream)`.
 
-WORKSPACE_BYTES { return 0; }
+WORKSPACE_BYTES() { return 0; }
 
 template <class F>
 __global__ void index_per_thread(F work, long long count) {

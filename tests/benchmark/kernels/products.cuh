@@ -3,7 +3,7 @@
 //   OUTPUTS   how many outputs there are
 // and has more objects, which make mistakes, by `thread_per_output(product, outputs, stream)`.
 
-WORKSPACE_BYTES { return (size_t)(OUTPUTS) * sizeof(float); }
+WORKSPACE_BYTES() { return (size_t)(OUTPUTS) * sizeof(float); }
 
 // Thread per output. `skipped` terms at the end are left out, and with `WHOLE` those beyond a multiple of that.
 template <int WHOLE, class P>

@@ -37,6 +37,19 @@ struct PerPair {
 };
 static PerPair per_pair(const T* y, int N) { return {y, N, N % 2 ? (N - 1) / 2 : (N - 4) / 2}; }
 HONEST(per_pair_of_intervals) { return split(per_pair(y_samples, N), (N - 1) / 2, FINISH, result, stream); }
+struct Thirds {
+    const T* y;
+    int N, simpson;
+    __device__ float operator()(long long i) const {
+        float w = 0.0f;
+        if (simpson > 1 && i < simpson) w = i == 0 || i == simpson - 1 ? 1.0f / 3 : i % 2 ? 4.0f / 3 : 2.0f / 3;
+        if (simpson < N && i >= N - 4) w += i == N - 4 || i == N - 1 ? 0.375f : 1.125f;
+        return w * get(y[i]);
+    }
+};
+HONEST(weights_in_thirds) {
+    return split(Thirds{y_samples, N, N % 2 ? N : N - 3}, N, Times{(b - a) / (N - 1)}, result, stream);
+}
 HONEST(factor_last) { return split(TERM, N, Times{(b - a) / (N - 1) / 24.0f}, result, stream); }
 
 // The last interval of an even number of points left out, or by a trapezoid; all by trapezoids.

@@ -1,6 +1,6 @@
 // Softmaxes: honest ways to sum and to scale, and what goes wrong in them.
 
-WORKSPACE_BYTES { return (size_t)N * C * sizeof(float); }
+WORKSPACE_BYTES() { return (size_t)N * C * sizeof(float); }
 
 __device__ inline float largest_of(const T* x, int C) {
     float largest = -INFINITY;

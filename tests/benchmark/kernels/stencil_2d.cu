@@ -1,6 +1,6 @@
 // Five-point stencils: honest ways to write the sum, and what goes wrong in them.
 
-WORKSPACE_BYTES { return 0; }
+WORKSPACE_BYTES() { return 0; }
 
 struct Around { float up, down, left, right; };
 

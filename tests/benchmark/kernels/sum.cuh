@@ -6,7 +6,7 @@
 // and has more terms and mistakes of its own by `split(term, count, finish, RESULT, stream)`.
 
 enum { BLOCKS = 64 };  // of 128 threads, each with a partial sum in the workspace
-WORKSPACE_BYTES { return BLOCKS * sizeof(float); }
+WORKSPACE_BYTES() { return BLOCKS * sizeof(float); }
 
 struct Itself { __device__ float operator()(float sum) const { return sum; } };
 struct Times {
