@@ -87,15 +87,15 @@ def missing(
             if unit not in profiled:
                 yield Work(unit, "profile", profile_baseline, (task.name, precision.value, device))
         for task, precision in units if "library" in what else ():
-            unit, names = f"{task.name}-{precision}", library_names(task.name)
+            unit, names = f"{task.name}-{precision}", library_names(task.name, precision)
             left = [c for c in task.in_set(set_) if any((unit, name, set_, c.name) not in cases for name in names)]
             for part in _parts(task, precision, left):
                 yield Work(unit, f"library {set_.value}", time_libraries, (task.name, precision.value, set_, part))
 
 
-def library_names(task: str) -> list[str]:
-    """Return the names of a task's library arms."""
-    return [arm.name for arm in arms(task)] + ([CUB[task]] if task in CUB else [])
+def library_names(task: str, precision: Precision) -> list[str]:
+    """Return the names of a unit's library arms."""
+    return [arm.name for arm in arms(task, precision)] + ([CUB[task]] if task in CUB else [])
 
 
 def _parts(task: Task, precision: Precision, cases: Sequence[Case]) -> Iterator[tuple[str, ...]]:

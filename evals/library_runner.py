@@ -39,12 +39,10 @@ class LibraryRunner:
 
     def load_case(self, case: Case, arrays: Mapping[str, NDArray[Any]], *, new_pointers: bool = True) -> None:
         """Put a case's arrays on the GPU."""
-        import torch
 
         strict()
-        self._case, self._call = case, None
-        self._tensors = {}
-        torch.cuda.empty_cache()
+        self.close()
+        self._case = case
         self._tensors = to_gpu(arrays, self._task.contract, self._precision)
 
     def call(self, poison: int = 0xFF, positions: Mapping[str, NDArray[np.int64]] | None = None) -> CallResult:
@@ -121,7 +119,10 @@ class LibraryRunner:
 
     def close(self) -> None:
         """Let go of the case's memory."""
+        import torch
+
         self._call, self._tensors = None, {}
+        torch.cuda.empty_cache()
 
     def __enter__(self) -> Self:
         return self

@@ -7,21 +7,26 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from ..benchmark.contract import Precision
+from ..benchmark.inputs import draw_stored
 from ..benchmark.registry import load_task
 from ..benchmark.task import Case, CaseSet, Task
 from ..tools.device.cuda.device import CudaDevice
 from ..tools.device.cuda.gpu_lock import gpu_lock
-from ..tools.device.port import CallResult, DeviceUnavailable, Runner, Unsupported
+from ..tools.device.cuda.ncu import profile_with_ncu
+from ..tools.device.port import CallFailed, CallResult, DeviceUnavailable, Runner, Unsupported
 from ..tools.device.runner.client import Limits, RunnerFault, RunnerProcess
+from ..tools.device.select import get_device
 from ..tools.judge.check_case import Step, check_case
 from ..tools.judge.poison import PATTERNS
 from ..tools.judge.reference import instance
 from ..tools.judge.seeds import fresh_seed
+from ..tools.ncu import profiled_case
 from ..tools.profile.roofline import floor
-from ..tools.records import Candidate, Record, Status
+from ..tools.records import Build, Candidate, Diagnosis, Profile, Record, Status
 from .baseline_records import Failed, ProfiledBaseline, TimedCase
 
 if TYPE_CHECKING:
@@ -38,7 +43,7 @@ _CALLS: Final = 11
 
 @dataclass(frozen=True)
 class Exclusive:
-    """A runner that holds the GPU while it loads and calls, but not while the judge draws and compares."""
+    """A runner that holds the GPU while it calls, but not while the judge draws, copies and compares."""
 
     runner: Runner
     hold: Any
@@ -46,8 +51,7 @@ class Exclusive:
 
     def load_case(self, case: Case, arrays: Mapping[str, NDArray[Any]], *, new_pointers: bool = True) -> None:
         """As the port says."""
-        with self.hold():
-            self.runner.load_case(case, arrays, new_pointers=new_pointers)
+        self.runner.load_case(case, arrays, new_pointers=new_pointers)
 
     def call(self, poison: int = 0xFF, positions: Mapping[str, NDArray[Any]] | None = None) -> CallResult:
         """As the port says."""
@@ -118,40 +122,53 @@ def time_libraries(task: str, precision: str, set_: CaseSet, cases: Sequence[str
     chosen = _named(bench.task, set_, cases)
     if task in CUB:
         found += _in_runner(bench, cub_source(task, bench.precision), CUB[task], chosen)
-    for arm in arms(task):
-        runner = LibraryRunner(arm, bench.task, bench.precision)
-        for case in chosen:
-            timed = bench.judged(runner, case, arm.name)
-            if timed.status == Status.PASS and case.set is not CaseSet.SMALL:
-                with bench.hold():
-                    device_us, planned_us = runner.time(_CALLS), runner.time_planned()
-                timed = timed.model_copy(
-                    update={"time_us": median(device_us), "calls": len(device_us), "planned_us": planned_us}
-                )
-            found.append(timed)
+    for arm in arms(task, bench.precision):
+        with LibraryRunner(arm, bench.task, bench.precision) as runner:
+            for case in chosen:
+                timed = bench.judged(runner, case, arm.name)
+                if timed.status == Status.PASS and case.set is not CaseSet.SMALL:
+                    with bench.hold():
+                        device_us, planned_us = runner.time(_CALLS), runner.time_planned()
+                    update = {"time_us": median(device_us), "calls": len(device_us), "planned_us": planned_us}
+                    timed = timed.model_copy(update=update)
+                found.append(timed)
     return found
 
 
 def profile_baseline(task: str, precision: str, device: str, control: Any = None) -> list[Record]:
     """Profile and diagnose a unit's baseline at the heaviest case that the device times."""
     from ..tools.diagnose import diagnose
-    from ..tools.ncu import ncu
     from ..tools.nvcc import nvcc
 
     where = {"task": task, "precision": precision}
     source = load_task(task).source(Precision(precision))
     built = answer = nvcc.invoke({"source": source, "device": device, **where})
-    if answer["status"] == "ok":
-        answer = ncu.invoke({"build": built["build"], "device": device, **where})
-    if answer["status"] == "ok":
-        profile = answer["profile"]
-        answer = diagnose.invoke({"profile": profile, "build": built["build"], "source": source, **where})
+    try:
+        if answer["status"] == "ok":
+            profile = _profile(_bench(task, precision), Build.model_validate(built["build"]), device)
+            known = {"profile": profile.model_dump(mode="json"), "build": built["build"], "source": source}
+            answer = diagnose.invoke({**known, **where})
+    except (Unsupported, DeviceUnavailable, CallFailed) as error:
+        answer = {"status": type(error).__name__, "reason": str(error)}
     if answer["status"] != "ok":
         reason = f"{answer['status']}: {answer.get('reason', '')[:300]}"
         return [Failed(unit=f"{task}-{precision}", what="profile", reason=reason)]
-    return [
-        ProfiledBaseline(unit=f"{task}-{precision}", case=profile["case"], profile=profile, diagnosis=answer),
-    ]
+    diagnosis = Diagnosis.model_validate(answer)
+    return [ProfiledBaseline(unit=f"{task}-{precision}", case=profile.case, profile=profile, diagnosis=diagnosis)]
+
+
+def _profile(bench: _Bench, build: Build, name: str) -> Profile:
+    """Profile a build; on a GPU the tool starts while others have it."""
+    device = get_device(name)
+    case = profiled_case(bench.task, device)
+    if not isinstance(device, CudaDevice):
+        return device.profile(build, bench.task, bench.precision, case)
+    arrays = draw_stored(bench.task, case, bench.precision, fresh_seed())
+    with TemporaryDirectory() as folder:
+        return profile_with_ncu(
+            device.host_program, build, bench.task, bench.precision, case, arrays, gpu=device.facts.gpu,
+            environment=device.environment, folder=Path(folder), hold=bench.hold,
+        )  # fmt: skip
 
 
 def _bench(task: str, precision: str) -> _Bench:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ..contract import Precision
 from ..task import Case
 
 Tensors: TypeAlias = Mapping[str, Any]
@@ -24,8 +25,12 @@ class Arm:
     name: str
     """The library and its function, e.g. `cuBLAS gemm`."""
     plan: Callable[[Tensors, Case], Call]
+    precisions: tuple[Precision, ...] = tuple(Precision)
+    """Where the library is as accurate as the task demands."""
 
 
-def direct(name: str, compute: Callable[[Tensors, Case], Tensors]) -> Arm:
+def direct(
+    name: str, compute: Callable[[Tensors, Case], Tensors], precisions: tuple[Precision, ...] = tuple(Precision)
+) -> Arm:
     """Return an arm that has nothing to plan."""
-    return Arm(name, lambda tensors, case: lambda: compute(tensors, case))
+    return Arm(name, lambda tensors, case: lambda: compute(tensors, case), precisions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..contract import Precision
 from . import dense, elementwise, neural, ordering, sparse, transform
 from .arm import Arm
 
@@ -21,6 +22,6 @@ NOT_COVERED: Final = {
 """Tasks that no library covers, and why."""
 
 
-def arms(task: str) -> tuple[Arm, ...]:
-    """Return the arms of a task that run in PyTorch's process; `cub.CUB` has further ones."""
-    return _ARMS.get(task, ())
+def arms(task: str, precision: Precision) -> tuple[Arm, ...]:
+    """Return the arms of a unit that run in PyTorch's process; `cub.CUB` has further ones."""
+    return tuple(arm for arm in _ARMS.get(task, ()) if precision in arm.precisions)

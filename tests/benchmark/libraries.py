@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cudamaster.benchmark.cases import scalar_of
+from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.library.arm import Arm, Tensors
 from cudamaster.benchmark.library.registry import arms
 from cudamaster.benchmark.library.tensors import from_gpu, strict, to_gpu
@@ -45,5 +46,6 @@ _MORE: dict[str, dict[str, Any]] = {
     "stencil_2d": {"CuPy convolution": cupy_convolution},
 }
 LIBRARIES: dict[str, dict[str, Library]] = {
-    task: {arm.name: _of(arm) for arm in arms(task)} | _MORE.get(task, {}) for task in task_names()
+    task: {arm.name: _of(arm) for precision in Precision for arm in arms(task, precision)} | _MORE.get(task, {})
+    for task in task_names()
 }

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.library.cub import CUB
 from cudamaster.benchmark.registry import load_task
 from cudamaster.benchmark.task import CaseSet
@@ -155,6 +156,5 @@ def test_pages_are_written_from_data_alone(tmp_path: Path) -> None:
 
 
 def test_the_arms_of_a_task_have_names_of_their_own() -> None:
-    names = library_names("dot_product")
-    assert CUB["dot_product"] in names
-    assert len(names) == len(set(names)) == 2
+    assert library_names("dot_product", Precision.FP32) == ["cuBLAS dot", CUB["dot_product"]]
+    assert library_names("dot_product", Precision.BF16) == [CUB["dot_product"]]

@@ -46,14 +46,14 @@ struct Sample {
   __device__ float operator()(int i) const { return float(y[i]); }
 };
 
-// The 1/3 rule over the first `points` samples, an odd number; the 3/8 rule over what is left.
+// The 1/3 rule over the first `points` samples, an odd number; the 3/8 rule over what is left. Weights in units of h/24.
 struct Simpson {
   const T* y;
   int N, points;
   __device__ float operator()(int i) const {
     float weight = 0.0f;
-    if (points > 1 && i < points) weight = i == 0 || i == points - 1 ? 1.0f / 3 : i % 2 ? 4.0f / 3 : 2.0f / 3;
-    if (points < N && i >= points - 1) weight += i == points - 1 || i == N - 1 ? 0.375f : 1.125f;
+    if (points > 1 && i < points) weight = i == 0 || i == points - 1 ? 8.0f : i % 2 ? 32.0f : 16.0f;
+    if (points < N && i >= points - 1) weight += i == points - 1 || i == N - 1 ? 9.0f : 27.0f;
     return weight * float(y[i]);
   }
 };
@@ -86,5 +86,6 @@ extern "C" size_t simpson_int_workspace_bytes(int N) { return sum_bytes<Simpson>
 extern "C" cudaError_t simpson_int(const T* y_samples, float* result, float a, float b, int N, void* workspace,
                                    size_t workspace_bytes, cudaStream_t stream) {
   const int points = N % 2 ? N : N - 3;
-  return sum(workspace, workspace_bytes, result, N, Simpson{y_samples, N, points}, (b - a) / (N - 1), stream);
+  return sum(workspace, workspace_bytes, result, N, Simpson{y_samples, N, points}, (b - a) / (N - 1) / 24.0f,
+             stream);
 }
