@@ -9,6 +9,7 @@ from .rules.flatten import Flatten
 from .rules.float_literals import FloatLiterals
 from .rules.fuse_launches import FuseLaunches
 from .rules.grid_stride import GridStride
+from .rules.narrow_index import NarrowIndex
 from .rules.rank_merge import RankMerge
 from .rules.restrict import Restrict
 from .rules.row_cooperative import RowCooperative
@@ -34,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     FuseLaunches(),
     SpreadRows(),
     Vectorize(),
+    NarrowIndex(),
     Restrict(),
 )
 
