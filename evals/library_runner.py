@@ -39,7 +39,6 @@ class LibraryRunner:
 
     def load_case(self, case: Case, arrays: Mapping[str, NDArray[Any]], *, new_pointers: bool = True) -> None:
         """Put a case's arrays on the GPU."""
-
         strict()
         self.close()
         self._case = case
