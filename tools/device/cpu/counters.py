@@ -61,6 +61,7 @@ class LaunchCounters(Record):
     """Atomics on global memory that hit the most used 32 bytes: the L2 does them one after another."""
     shared_same_address_atomics: int
     traced: bool
+    ran_blocks: int = 0
     sampled_blocks: int = 0
     idle_threads: float = 0.0
     redundant_threads: float = 0.0
@@ -186,6 +187,19 @@ def base_name(kernel: str) -> str:
     return kernel.split("<")[0].split("::")[-1].strip("& ")
 
 
+_COUNTED = (
+    "barriers", "warp_ops", "atomics", "shared_atomics", "atomic_addresses", "same_address_atomics",
+    "same_sector_atomics",
+)  # fmt: skip
+"""What the runtime counts in every block that runs, traced or not."""
+_TRACED = (
+    "idle_threads", "redundant_threads", "repeated_stores", "stores", "read_bytes", "write_bytes", "cold_read_bytes",
+    "cold_write_bytes", "load_groups", "store_groups", "load_positions", "local_bytes", "mix", "special_ops",
+    "double_ops", "sites", "sampled_blocks",
+)  # fmt: skip
+"""What is known of traced blocks alone."""
+
+
 def _launch(
     raw: Mapping[str, Any], lines: Mapping[int, int], mixes: Mapping[int, Mix], unaliased: bool
 ) -> LaunchCounters:
@@ -229,12 +243,13 @@ def _launch(
             "store_groups",
         )
     }
+    all_blocks = raw["blocks"] / raw["ran_blocks"] if raw["ran_blocks"] else 1.0
     return LaunchCounters(
         **{name: raw[name] for name in (
             "kernel", "line", "grid", "block", "blocks", "threads", "dynamic_bytes", "static_bytes", "cooperative",
-            "barriers", "grid_barriers", "warp_ops", "atomics", "shared_atomics", "atomic_addresses",
-            "same_address_atomics", "same_sector_atomics", "shared_same_address_atomics", "traced",
+            "grid_barriers", "shared_same_address_atomics", "traced", "ran_blocks",
         )},
+        **{name: round(raw[name] * all_blocks) for name in _COUNTED},
         sampled_blocks=raw.get("sampled_blocks", 0),
         **scaled,
         # Blocks may read the same bytes: no more than the arrays hold.
@@ -266,26 +281,8 @@ def _fill_untraced(launches: list[LaunchCounters]) -> list[LaunchCounters]:
         if launch.traced:
             known[key] = launch
         elif key in known:
-            traced = known[key]
-            names = (
-                "idle_threads",
-                "redundant_threads",
-                "repeated_stores",
-                "stores",
-                "read_bytes",
-                "write_bytes",
-                "cold_read_bytes",
-                "cold_write_bytes",
-                "load_groups",
-                "store_groups",
-                "load_positions",
-                "local_bytes",
-                "mix",
-                "special_ops",
-                "double_ops",
-                "sites",
-                "sampled_blocks",
-            )
-            launch = launch.model_copy(update={name: getattr(traced, name) for name in names})
+            names = (*_TRACED, *(_COUNTED if not launch.ran_blocks else ()))
+            update = {name: getattr(known[key], name) for name in names}
+            launch = launch.model_copy(update=update)
         filled.append(launch)
     return filled

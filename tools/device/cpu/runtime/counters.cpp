@@ -163,8 +163,9 @@ const char* cpusim_counters_json() {
         number(out, "atomic_addresses", r.atomic_addresses);
         number(out, "same_address_atomics", r.same_address_atomics);
         number(out, "same_sector_atomics", r.same_sector_atomics);
-        number(out, "shared_same_address_atomics", r.blocks ? (r.shared_same_address + r.blocks - 1) / r.blocks : 0);
+        number(out, "shared_same_address_atomics", r.ran_blocks ? (r.shared_same_address + r.ran_blocks - 1) / r.ran_blocks : 0);
         number(out, "blocks", r.blocks);
+        number(out, "ran_blocks", r.ran_blocks);
         if (r.traced) {
             number(out, "sampled_blocks", r.sampled_blocks);
             number(out, "idle_threads", r.idle_threads);

@@ -48,7 +48,7 @@ struct LaunchRecord {
     bool cooperative, traced;
     uint64_t threads, barriers, grid_barriers, warp_ops, switches;
     uint64_t atomics, shared_atomics, atomic_addresses, same_address_atomics, same_sector_atomics, shared_same_address;
-    uint64_t blocks, sampled_blocks;
+    uint64_t blocks, ran_blocks, sampled_blocks;
     uint64_t idle_threads, redundant_threads, repeated_stores, stores, unique_read_bytes, unique_write_bytes, local_bytes, truncated;
     uint64_t arrays_bytes, cold_read_bytes, cold_write_bytes, load_groups, store_groups;
     std::vector<Site> sites;
@@ -107,6 +107,7 @@ void trace_call_begin();  // caches are cold from here on
 bool from_candidate(uintptr_t pc);  // a trace build's code; always true where there is none
 void trace_launch_begin(uintptr_t code);  // an address in the candidate
 void trace_launch_end();
+bool trace_skips(uint64_t linear_block);  // only what is traced needs to run: results don't matter
 void trace_enter_block(uint64_t linear_block);
 void trace_finish_block(uint64_t linear_block);
 void trace_barrier();

@@ -516,6 +516,7 @@ int cpusim_launch(const LaunchConfig* config, void (*loop)(void*), void* closure
     if (cooperative_now) {
         blocks.assign(size_t(grid), Block{});
         for (uint64_t i = 0; i < grid; ++i) begin_block(blocks[size_t(i)], i);
+        current_launch()->ran_blocks = grid;
         enter_block(0);
         void* next = pick_next();
         if (next) cpusim_switch(&main_context, next);
@@ -524,6 +525,8 @@ int cpusim_launch(const LaunchConfig* config, void (*loop)(void*), void* closure
     } else {
         if (blocks.empty()) blocks.resize(1);
         for (uint64_t i = 0; i < grid && launch_result == cudaSuccess; ++i) {
+            if (trace_skips(i)) continue;
+            ++current_launch()->ran_blocks;
             begin_block(blocks[0], i);
             enter_block(0);
             void* next = pick_next();

@@ -432,6 +432,19 @@ unsigned distinct(uintptr_t* values, unsigned count) {
     return unsigned(std::unique(values, values + count) - values);
 }
 
+// Lanes of an atomic that want one address go one after another: each pass takes one of them, and touches its sectors.
+unsigned atomic_sectors(const uintptr_t* lanes) {
+    uintptr_t passes[32];
+    unsigned n = 0;
+    for (unsigned l = 0; l < 32; ++l) {
+        if (!lanes[l]) continue;
+        unsigned pass = 0;
+        for (unsigned before = 0; before < l; ++before) pass += lanes[before] == lanes[l];
+        passes[n++] = uintptr_t(pass) << 58 | lanes[l] >> 5;
+    }
+    return distinct(passes, n);
+}
+
 void count_request(Site& s, const uintptr_t* lanes) {
     uintptr_t chunks[32 * 4];
     unsigned active = 0, n = 0;
@@ -462,7 +475,7 @@ void count_request(Site& s, const uintptr_t* lanes) {
         for (uintptr_t w = lanes[l] >> 5; w <= (lanes[l] + bytes - 1) >> 5 && n < 128; ++w) chunks[n++] = w;
     }
     n = distinct(chunks, n);
-    s.sectors[space] += n;
+    s.sectors[space] += s.atomic ? atomic_sectors(lanes) : n;
     s.request_bytes += uint64_t(active) * bytes;
     for (unsigned i = 0; i < n && !s.write; ++i) s.missed_sectors += !l1.load(chunks[i]);
     for (unsigned i = 0; i < n; ++i) chunks[i] >>= 2;
@@ -590,6 +603,11 @@ void trace_enter_block(uint64_t linear) {
         block_accesses = 0;
     }
     now = slot.get();
+}
+
+bool trace_skips(uint64_t linear) {
+    static const bool sampled_only = environment("CPUSIM_SAMPLED_ONLY", 0) != 0;
+    return sampled_only && instrumented && !(launch_traced && sampled(linear, current_launch()->blocks));
 }
 
 void trace_finish_block(uint64_t linear) {
