@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
@@ -70,9 +71,13 @@ _LINE: TypeAdapter[Session | TimedCase | ProfiledBaseline | Failed] = TypeAdapte
 
 
 def read_measured(path: Path) -> list[Session | TimedCase | ProfiledBaseline]:
-    """Return what a file holds, the last of each; failures and a line cut short by a kill are left out."""
+    """Return what a file holds, the last of each; failures and a line cut short by a kill are left out.
+
+    A file that is kept may be compressed (`.gz`).
+    """
     found: dict[tuple[str, ...], Session | TimedCase | ProfiledBaseline] = {}
-    for line in path.read_text().splitlines() if path.is_file() else ():
+    data = path.read_bytes() if path.is_file() else b""
+    for line in (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines():
         try:
             record = _LINE.validate_json(line)
         except ValueError:

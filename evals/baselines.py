@@ -28,6 +28,7 @@ from .measure_baseline import profile_baseline, time_baseline, time_libraries
 
 _TOGETHER_BYTES: Final = 1 << 30
 """Cases of a unit go into one piece of work up to this size of all their arrays."""
+_DEAR_OPERATIONS: Final = 1e10
 WHAT: Final = ("baseline", "profile", "library")
 
 
@@ -38,6 +39,7 @@ class Work(NamedTuple):
     what: str
     function: Callable[..., list[Record]]
     arguments: tuple[object, ...]
+    dear: bool = False
 
 
 def this_session(name: str) -> Session:
@@ -81,7 +83,7 @@ def missing(
             unit = f"{task.name}-{precision}"
             left = [c for c in task.in_set(set_) if (unit, "", set_, c.name) not in cases]
             for part in _parts(task, precision, left):
-                yield Work(unit, set_.value, time_baseline, (task.name, precision.value, set_, part))
+                yield Work(unit, set_.value, time_baseline, (task.name, precision.value, set_, part), _dear(task, part))
         for task, precision in units if "profile" in what and number == 0 else ():
             unit = f"{task.name}-{precision}"
             if unit not in profiled:
@@ -90,12 +92,19 @@ def missing(
             unit, names = f"{task.name}-{precision}", library_names(task.name, precision)
             left = [c for c in task.in_set(set_) if any((unit, name, set_, c.name) not in cases for name in names)]
             for part in _parts(task, precision, left):
-                yield Work(unit, f"library {set_.value}", time_libraries, (task.name, precision.value, set_, part))
+                arguments = (task.name, precision.value, set_, part)
+                yield Work(unit, f"library {set_.value}", time_libraries, arguments, _dear(task, part))
 
 
 def library_names(task: str, precision: Precision) -> list[str]:
     """Return the names of a unit's library arms."""
     return [arm.name for arm in arms(task, precision)] + ([CUB[task]] if task in CUB else [])
+
+
+def _dear(task: Task, names: Sequence[str]) -> bool:
+    """Say whether the answer of one of these cases is computed whole, and long."""
+    most = max(task.complexity(case.sizes) for case in task.cases if case.name in names)
+    return task.sample is None and most > _DEAR_OPERATIONS
 
 
 def _parts(task: Task, precision: Precision, cases: Sequence[Case]) -> Iterator[tuple[str, ...]]:
@@ -154,7 +163,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tasks = options.tasks or task_names()
     work = missing(read_measured(options.data), tasks, what, options.sets, options.device)
     append_measured(options.data, [this_session(options.device)])
-    measure(options.data, list(work), options.jobs, options.limit_s)
+    # The answers of some cases take minutes on a core: they begin first, while others have the GPU.
+    measure(options.data, sorted(work, key=lambda piece: not piece.dear), options.jobs, options.limit_s)
 
 
 if __name__ == "__main__":

@@ -129,6 +129,11 @@ def test_large_cases_are_work_of_their_own() -> None:
     assert len(work) > 4
 
 
+def test_answers_that_take_minutes_are_marked() -> None:
+    work = missing([], ["matrix_power", "matrix_mul"], ["baseline"], [CaseSet.LARGE], "cuda")
+    assert {w.unit for w in work if w.dear} == {"matrix_power-fp32", "matrix_power-bf16"}
+
+
 def test_what_dies_is_noted_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Pool:
         def __init__(self, jobs: int) -> None:
