@@ -7,7 +7,7 @@ from typing import Final
 
 from ..contract import DType, Precision
 
-_FOLDER: Final = Path(__file__).parent / "cub"
+_FOLDER: Final = Path(__file__).parent / "sources"
 _FILES: Final = {
     "reductions": ("dot_product", "mse_loss", "cross_entropy_loss", "monte_carlo_int", "simpson_int"),
     "transforms": ("hinge_loss", "swiglu", "silu_and_mul"),
