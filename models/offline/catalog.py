@@ -18,6 +18,7 @@ from .rules.spread_rows import SpreadRows
 from .rules.swap_axes import SwapAxes
 from .rules.tile_product import TileProduct
 from .rules.tile_transpose import TileTranspose
+from .rules.vector_columns import VectorColumns
 from .rules.vectorize import Vectorize
 
 RULES: tuple[Rule, ...] = (
@@ -28,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     RowCooperative(),
     GridStride(),
     BlockReduce(),
+    VectorColumns(),
     SwapAxes(),
     TileTranspose(),
     FloatLiterals(),

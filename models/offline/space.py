@@ -39,6 +39,7 @@ def index_space(kernel: Kernel) -> Space | None:
     pending: dict[str, tuple[str, str]] = {}
     axes: list[Axis] = []
     preamble: list[Node] = []
+    between: list[Node] = []
     listed = list(kernel.statements)
     while listed:
         node = listed[0]
@@ -50,7 +51,13 @@ def index_space(kernel: Kernel) -> Space | None:
             if axis is not None and declared_name(declarators[0]) not in kernel.assigned:
                 pending[declared_name(declarators[0])] = text(node.child_by_field_name("type")), axis
             elif pending and set(pending) <= {a.variable for a in axes}:
-                break
+                rest = [n for n in listed if n.type != "declaration"]
+                if len(rest) != 1 or listed[-1].type != "for_statement" or not _is_axis(kernel, rest[0]):
+                    break
+                # Constants in front of the last axis' loop might as well be in it.
+                between = listed[:-1]
+                listed = listed[-1:]
+                continue
             else:
                 preamble.append(node)
             listed = listed[1:]
@@ -65,20 +72,28 @@ def index_space(kernel: Kernel) -> Space | None:
                 axes.append(Axis(name, *pending[name], bound))
             listed = listed[1:] if leaves else list(inner)
             continue
-        if node.type == "for_statement" and last and (parts := for_parts(node)) is not None:
-            name, kind, value, sign, bound, step = parts
-            start = kernel.poly(value)
-            axis = next((a for a in "xyz" if global_index(start, a)), None)
-            size = global_index(start, axis) if axis else None
-            if axis is None or size is None or sign != "<" or step != multiply({(size,): 1}, {(f"gridDim.{axis}",): 1}):
-                break
-            axes.append(Axis(name, kind, axis, bound))
+        if last and (found := _is_axis(kernel, node)) is not None:
+            axes.append(found)
             listed = list(statements(node.child_by_field_name("body")))
             continue
         break
     if not axes or not set(pending) <= {a.variable for a in axes} or len({a.axis for a in axes}) != len(axes):
         return None
-    return Space(kernel, tuple(axes), tuple(preamble), tuple(listed))
+    return Space(kernel, tuple(axes), tuple(preamble), (*between, *listed))
+
+
+def _is_axis(kernel: Kernel, node: Node) -> Axis | None:
+    """Read a loop over a global index in steps of the whole grid."""
+    parts = for_parts(node) if node.type == "for_statement" else None
+    if parts is None:
+        return None
+    name, kind, value, sign, bound, step = parts
+    start = kernel.poly(value)
+    axis = next((a for a in "xyz" if global_index(start, a)), None)
+    size = global_index(start, axis) if axis else None
+    if axis is None or size is None or sign != "<" or step != multiply({(size,): 1}, {(f"gridDim.{axis}",): 1}):
+        return None
+    return Axis(name, kind, axis, bound)
 
 
 def _bounds(node: Node, pending: dict[str, tuple[str, str]], leaves: bool) -> list[tuple[str, Node]] | None:

@@ -8,7 +8,20 @@ from collections.abc import Callable
 from tree_sitter import Node
 
 from .loops import ParallelLoop, parallel_loops
-from .syntax import Kernel, Launch, Poly, Source, declared_name, edited, polynomial, substitute, text, walk
+from .syntax import (
+    Kernel,
+    Launch,
+    Poly,
+    Source,
+    add,
+    declared_name,
+    edited,
+    multiply,
+    polynomial,
+    substitute,
+    text,
+    walk,
+)
 
 
 def unflattened(source: Source, kernel: Kernel) -> str | None:
@@ -83,9 +96,14 @@ def _width(kernel: Kernel, loop: ParallelLoop) -> str | None:
 def _whole_rows(kernel: Kernel, launch: Launch, loop: ParallelLoop, width: str) -> bool:
     """Return whether a launch's number of elements is a multiple of the width."""
     scope = _host_scope(launch)
-    passed = {p.name: n for p, n in zip(kernel.parameters, launch.arguments, strict=False)}
-    total: Poly = polynomial(loop.bound, {**scope, **passed})
-    by = polynomial(passed[width], scope)
+    passed = {p.name: polynomial(n, scope) for p, n in zip(kernel.parameters, launch.arguments, strict=False)}
+    total: Poly = {}
+    for key, value in kernel.poly(loop.bound).items():
+        term: Poly = {(): value}
+        for atom in key:
+            term = multiply(term, passed.get(atom, {(atom,): 1}))
+        total = add(total, term)
+    by = passed[width]
     if len(by) != 1 or next(iter(by.values())) != 1:
         return False
     return bool(total) and all(set(next(iter(by))) <= set(key) for key in total)
