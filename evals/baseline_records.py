@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from ..benchmark.task import CaseSet
 from ..tools.device.gpu_model import GpuModel
 from ..tools.device.port import DeviceInfo
 from ..tools.records import Diagnosis, Profile, Record
@@ -97,3 +98,13 @@ def append_measured(path: Path, records: Iterable[Record]) -> None:
     with path.open("a") as file:
         for record in records:
             file.write(record.model_dump_json() + "\n")
+
+
+def library_times(measured: Iterable[Record]) -> dict[tuple[str, str], float]:
+    """Return the fastest accepted library's time by unit and paper case, microseconds."""
+    fastest: dict[tuple[str, str], float] = {}
+    for record in measured:
+        if isinstance(record, TimedCase) and record.arm and record.time_us and record.set == CaseSet.PAPER:
+            key = record.unit, record.case
+            fastest[key] = min(record.time_us, fastest.get(key, record.time_us))
+    return fastest

@@ -1,13 +1,13 @@
 """A suite's results as committed data and as a page made from them alone.
 
-`python -m cudamaster.evals.results SUITE DATA.json PAGE.md [--home DIR]` gathers what the suite's runs measured into
-DATA.json (if the suite is in the home) and writes PAGE.md from DATA.json.
+`python -m cudamaster.evals.results SUITE DATA.json PAGE.md [--home DIR] [--libraries FILE]` gathers what the suite's
+runs measured into DATA.json (if the suite is in the home) and writes PAGE.md from DATA.json.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..benchmark.scoring import geometric_mean
@@ -15,6 +15,7 @@ from ..graph.manifest import run_folder, write_json
 from ..nodes.context import Options, default_home
 from ..tools.records import Record
 from ..tools.result.measurements import Measurements
+from .baseline_records import library_times, read_measured
 from .suite import Suite, UnitResult, read_results, read_suite, suite_folder
 from .table import markdown
 
@@ -44,8 +45,8 @@ def gather(suite_id: str, home: Path) -> SuiteData:
     )
 
 
-def page(data: SuiteData, title: str) -> str:
-    """Return the page in Markdown."""
+def page(data: SuiteData, title: str, libraries: Mapping[tuple[str, str], float] | None = None) -> str:
+    """Return the page in Markdown; `libraries` are the fastest library's times by unit and case, microseconds."""
     measured = {m.unit: m for m in data.measurements}
     where = next(iter(measured.values())).device if measured else None
     dates = sorted({m.date[:10] for m in data.measurements})
@@ -56,20 +57,24 @@ def page(data: SuiteData, title: str) -> str:
         )
         lines += [f"{place}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}; {_how(data.suite.options)}.", ""]
     lines += [markdown(data.suite, {r.unit: r for r in data.results})]
-    lines += ["## Times", "", "Geometric means over the timed cases, in microseconds.", ""]
+    lines += ["## Times", "", "Geometric means over the timed cases, in microseconds. Library ratio: the best's time ÷"]
+    lines += ["that of the fastest library.", ""]
     lines += [
-        "| unit | baseline | best | speedup | efficiency | class before → after |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| unit | baseline | best | speedup | efficiency | library ratio | class before → after |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for unit in data.suite.units:
         row = measured.get(unit.name)
         if row is None or row.gain is None:
-            lines.append(f"| {unit.name} | | | | | {_classes(row) if row else ''} |")
+            lines.append(f"| {unit.name} | | | | | | {_classes(row) if row else ''} |")
             continue
         before = geometric_mean([c.baseline_us for c in row.gain.cases])
         after = geometric_mean([c.candidate_us for c in row.gain.cases])
         efficiency = f"{row.gain.efficiency:.0%}" if row.gain.efficiency else ""
-        lines.append(f"| {unit.name} | {before:.1f} | {after:.2f} | {_speedup(row)} | {efficiency} | {_classes(row)} |")
+        figures = (
+            f"{before:.1f} | {after:.2f} | {_speedup(row)} | {efficiency} | {_library_ratio(row, libraries or {})}"
+        )
+        lines.append(f"| {unit.name} | {figures} | {_classes(row)} |")
     return "\n".join([*lines, ""])
 
 
@@ -87,6 +92,14 @@ def _speedup(row: Measurements) -> str:
     return f"{mean.value:.3g}x [{mean.low:.3g}, {mean.high:.3g}]"
 
 
+def _library_ratio(row: Measurements, libraries: Mapping[tuple[str, str], float]) -> str:
+    """Return the ratio over the cases that were measured on a GPU and have a library."""
+    if row.gain is None or row.gain.kind == "estimated":
+        return ""
+    ratios = [c.candidate_us / us for c in row.gain.cases if (us := libraries.get((row.unit, c.case)))]
+    return f"{geometric_mean(ratios):.3g}" if ratios else ""
+
+
 def _classes(row: Measurements) -> str:
     names = [name.replace("_", " ") for name in (row.bottleneck_before, row.bottleneck_after) if name]
     return " → ".join(names)
@@ -99,12 +112,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("page", type=Path)
     parser.add_argument("--title", default="")
+    parser.add_argument("--libraries", type=Path, help="what `evals.baselines` measured on the same GPU")
     parser.add_argument("--home", type=Path, default=default_home())
     given = parser.parse_args(arguments)
     if suite_folder(given.suite, given.home).exists():
         write_json(given.data, gather(given.suite, given.home))
     data = SuiteData.model_validate_json(given.data.read_bytes())
-    given.page.write_text(page(data, given.title or f"Suite {data.suite.id}"))
+    libraries = library_times(read_measured(given.libraries)) if given.libraries else {}
+    given.page.write_text(page(data, given.title or f"Suite {data.suite.id}", libraries))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from cudamaster.evals.baseline_records import (
     Session,
     TimedCase,
     append_measured,
+    library_times,
     read_measured,
 )
 from cudamaster.evals.baselines import WHAT, library_names, main, measure, missing, write_pages
@@ -103,6 +104,12 @@ def test_a_file_keeps_the_last_word_and_survives_a_kill(tmp_path: Path) -> None:
     assert next(r.date for r in found if isinstance(r, Session)) == "2026-01-03"
     assert timed(time_us=19.0) in found
     assert read_measured(tmp_path / "none.jsonl") == []
+
+
+def test_the_fastest_library_of_a_case_counts() -> None:
+    large = timed(arm="PyTorch relu", set="large", time_us=1.0)
+    wrong = timed(arm="Wrong relu", time_us=None, status="wrong")
+    assert library_times([SESSION, large, wrong, *TIMED]) == {("relu-fp32", HEAVIEST): 4.0}
 
 
 def test_only_what_the_data_lack_is_measured() -> None:
