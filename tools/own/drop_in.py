@@ -57,7 +57,7 @@ def _replaced(original: Source, origin: Origin, contract: Contract, kernel: str,
     space = f"cudamaster_{launcher.name}"
     wide = [p.name for p in launcher.parameters if p.type in WIDE and any(a.name == p.name for a in contract.sizes)]
     body = _body(launcher, origin, contract, space, kernel, wide)
-    section = _section(kernel, contract, space, quiet=launcher.returns == "void")
+    section = _section(kernel, contract, space, original, quiet=launcher.returns == "void")
     top = _top(launcher.outer)
     edits = [(top.start_byte, top.start_byte, section)]
     if origin.template:
@@ -73,13 +73,18 @@ def _replaced(original: Source, origin: Origin, contract: Contract, kernel: str,
     return re.sub(r"\n{4,}", "\n\n\n", without_empty_scopes(edited(original.text, edits)))
 
 
-def _section(kernel: str, contract: Contract, space: str, *, quiet: bool) -> str:
+def _section(kernel: str, contract: Contract, space: str, original: Source, *, quiet: bool) -> str:
     """Return the winner in a namespace of its own; its macros do not touch those of the file."""
     includes = "".join(dict.fromkeys(m[0].strip() + "\n" for m in _INCLUDE.finditer(kernel)))
     inner = re.sub(r"^// (?:--- (?:from|end of) |Changed: )[^\n]*\n", "", _INCLUDE.sub("", kernel), flags=re.MULTILINE)
     inner = re.sub(r"^// [^\n]* in the form that task\.py describes\.\n", "", inner)
-    for name in (contract.entry, contract.workspace_entry):
+    entries = (contract.entry, contract.workspace_entry)
+    for name in entries:
         inner = re.sub(rf'extern\s+"C"\s+(?=(?:cudaError_t|size_t)\s+{name}\b)', "[[maybe_unused]] static ", inner)
+    # A namespace does not keep two functions of one name apart: cudaStream_t belongs to the global one, and a call
+    # with such an argument looks there too.
+    twice = {f.name for f in Source(kernel).functions} & words(original.text) - set(entries)
+    inner = WORD.sub(lambda m: f"{m[0]}_optimized" if m[0] in twice else m[0], inner)
     if quiet:  # a caller of a void launcher asks for the error itself
         inner = inner.replace("cudaGetLastError", "cudaPeekAtLastError")
     macros = list(dict.fromkeys(_MACRO.findall(inner)))
@@ -118,9 +123,10 @@ def _body(launcher: Function, origin: Origin, contract: Contract, space: str, ke
         ]
     if origin.waits:
         lines.append("if (error == cudaSuccess) error = cudaDeviceSynchronize();")
-    lines.append(
-        {"void": "(void)error;", "int": "return static_cast<int>(error);"}.get(launcher.returns, "return error;")
-    )
+    if launcher.returns == "void":
+        lines.append(f"{origin.check}(error);" if origin.check else "(void)error;")
+    else:
+        lines.append("return static_cast<int>(error);" if launcher.returns == "int" else "return error;")
     if not wide:
         return "{\n" + "".join(f"    {line}\n" for line in lines) + "}"
     if launcher.returns == "void":

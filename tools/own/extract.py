@@ -13,6 +13,7 @@ from .errors import NotATask
 from .launcher import STREAM, Launcher, find_launcher, launching
 
 _REPORTS = re.compile(r"\b(exit|abort|throw|printf|fprintf|cerr|cout|quick_exit|perror)\b")
+_DEFAULT_STREAM = ("0", "nullptr", "NULL")
 _WAITS = frozenset({"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaThreadSynchronize"})
 _ONLY_CHECKS = re.compile(
     r"(?:[\w:]+\s*\(\s*)?cuda(?:Get|Peek(?:At)?)LastError\s*\(\s*\)\s*\)?\s*;"
@@ -116,6 +117,7 @@ def _needed(source: Source, name: str) -> list[Item]:
     for item in source.items:
         general = item.node.type in ("using_declaration", "preproc_call", "static_assert_declaration")
         stray = item.node.type == "using_declaration" and not words(text(item.node)) & spaces
+        stray = stray or "_macro" in text(item.node)  # #pragma push_macro of an earlier drop-in
         if item not in kept and not item.defines and general and not stray:
             kept.append(item)
     return [item for item in source.items if item in kept or item.node.type == "preproc_include"]
@@ -202,17 +204,17 @@ def _without_checks(function: Function, changes: list[str]) -> list[Edit]:
 def _streamed(source: Source, hosts: list[Function], changes: list[str]) -> list[Edit]:
     """Let everything go to the given stream: functions without a stream parameter get one."""
     busy = {f.name for f in launching(source)}
-    streams = {f.name: next((p.name for p in f.parameters if p.type == STREAM), "") for f in hosts if f.name in busy}
+    places = {f.name: _stream_place(f) for f in hosts if f.name in busy}
     found: list[Edit] = []
     for function in hosts:
-        own = streams.get(function.name, "")
-        if function.name in streams and not own:
+        place = places.get(function.name)
+        if function.name in places and place is None:
             found.append(_appended(function.node.child_by_field_name("declarator"), f"{STREAM} stream"))
             changes.append(f"{function.name} takes a stream")
-        here = own or "stream"
+        here = function.parameters[place].name if place is not None else "stream"
         for launch in launches(function.body):
             given = launch.configuration
-            if len(given) < 4 or given[3] in ("0", "nullptr", "NULL"):
+            if len(given) < 4 or given[3] in _DEFAULT_STREAM:
                 full = [*given[:2], given[2] if len(given) > 2 else "0", here]
                 found.append((launch.syntax.start_byte, launch.syntax.end_byte, f"<<<{', '.join(full)}>>>"))
         for name, call in calls(function.body):
@@ -221,9 +223,23 @@ def _streamed(source: Source, hosts: list[Function], changes: list[str]) -> list
                 assert callee is not None
                 found.append((callee.start_byte, callee.end_byte, f"{name}Async"))
                 found.append(_appended(call, here))
-            elif streams.get(name) == "":
-                found.append(_appended(call, here))
+            elif name in places:
+                found += _passed_on(call, places[name], here)
     return found
+
+
+def _stream_place(function: Function) -> int | None:
+    return next((place for place, p in enumerate(function.parameters) if p.type == STREAM), None)
+
+
+def _passed_on(call: Node, place: int | None, stream: str) -> list[Edit]:
+    """Return the edit by which a call hands the stream on; one that passes a stream of its own stays as it is."""
+    listed = call.child_by_field_name("arguments")
+    arguments = [n for n in listed.named_children if n.type != "comment"] if listed is not None else []
+    if place is None or place >= len(arguments):  # it gets a parameter, or leaves one with a default out
+        return [_appended(call, stream)]
+    given = arguments[place]
+    return [(given.start_byte, given.end_byte, stream)] if text(given) in _DEFAULT_STREAM else []
 
 
 def _appended(node: Node | None, argument: str) -> Edit:

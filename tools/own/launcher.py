@@ -88,16 +88,16 @@ def find_launcher(source: Source, file: str, *, name: str = "", template: Mappin
         if wanted[0] not in usable:
             raise NotATask(f"{file}:{line(wanted[0].node)}: {name} launches no kernel of this file")
         return _checked(wanted[0], file, template or {})
-    called = {callee for f in usable for callee, _ in calls(f.body)}
-    outermost = [f for f in usable if f.name not in called]
-    clean = [f for f in outermost if not _objections(f)]
+    clean = [f for f in usable if not _objections(f)]
+    called = {callee for f in clean for callee, _ in calls(f.body)}
+    clean = [f for f in clean if f.name not in called]
     if len(clean) == 1:
         return _checked(clean[0], file, template or {})
     if len(clean) > 1:
         several = "\n".join(f"  --launcher {f.qualified:24} {f.signature}" for f in clean)
         raise NotATask(f"{file} has {len(clean)} launchers; choose one:\n{several}")
-    if outermost:
-        raise NotATask("\n".join(_refusal(f, file) for f in outermost))
+    if usable:
+        raise NotATask("\n".join(_refusal(f, file) for f in usable))
     raise NotATask(f"{file} has no launcher: a function that launches the kernel.\n{proposal(source)}")
 
 
