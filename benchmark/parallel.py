@@ -11,15 +11,18 @@ PIECE: Final = 1 << 22
 """Elements that one thread works on at a time."""
 
 
-def in_pieces(count: int, work: Callable[[int, slice], object]) -> None:
+def in_pieces(count: int, work: Callable[[int, slice], object], piece: int = 0) -> None:
     """Call `work(number, slice)` for consecutive pieces of `count` elements, in threads if there are several.
+
+    `piece`: elements of each, by default `PIECE`.
 
     What a piece is does not depend on the machine, so neither do results that are drawn per piece.
     """
-    pieces = [slice(start, min(start + PIECE, count)) for start in range(0, count, PIECE)]
+    piece = piece or PIECE
+    pieces = [slice(start, min(start + piece, count)) for start in range(0, count, piece)]
     if len(pieces) < 2:
-        for number, piece in enumerate(pieces):
-            work(number, piece)
+        for number, one in enumerate(pieces):
+            work(number, one)
         return
     with ThreadPoolExecutor(min(len(pieces), os.cpu_count() or 1, 8)) as pool:
         list(pool.map(work, range(len(pieces)), pieces))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
@@ -77,6 +78,9 @@ class Runner(Protocol):
 
         Of an output named in `positions` only those elements (flat, ascending) come back, as a 1-D array.
         """
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Return a context in which the device is this process's alone; without it others may disturb and wait."""
 
     def close(self) -> None:
         """End the process and all that it started."""

@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...benchmark.contract import Argument, DType, Precision
+from ...benchmark.parallel import in_pieces
 from ...benchmark.storage import from_storage, to_storage
 from ...benchmark.task import Expected
 from .poison import holds_poison
 
+_PIECE = 1 << 18
+"""Elements that are compared at a time: their temporaries stay in the cache."""
+_NONE = np.empty(0, np.int64)
 _MOST = 1e9
 """Ratios are cut here: JSON has no infinity."""
 _LARGEST = {DType.F32: float(np.finfo(np.float32).max), DType.BF16: 3.3895313892515355e38}
@@ -45,36 +49,59 @@ def compare(
     NaN must meet NaN, and an infinity the same infinity. `poison` is the byte that filled the output before the call.
     """
     dtype = argument.dtype.resolve(precision)
-    got = from_storage(np.ravel(output), dtype)
-    value = np.ravel(expected.value)
-    with np.errstate(invalid="ignore", over="ignore"):
-        ratio = _ratios(got, value, None if expected.bound is None else np.ravel(expected.bound), dtype)
-    bad = np.flatnonzero(ratio > 1.0)
-    worst = float(min(np.max(ratio, initial=0.0), _MOST))
+    bits, value = np.ravel(output), np.ravel(expected.value)
+    bounds = None if expected.bound is None else np.ravel(expected.bound)
+    pieces = -(-bits.size // _PIECE)
+    largest, wrong, ratios = [0.0] * pieces, [_NONE] * pieces, [np.empty(0)] * pieces
+
+    def look(number: int, piece: slice) -> None:
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            bound = None if bounds is None else bounds[piece]
+            ratio = _ratios(from_storage(bits[piece], dtype), value[piece], bound, dtype)
+        largest[number] = float(np.max(ratio))
+        over = np.flatnonzero(ratio > 1.0)
+        wrong[number], ratios[number] = over + piece.start, ratio[over]
+
+    in_pieces(bits.size, look, _PIECE)
+    worst, bad = min(max(largest, default=0.0), _MOST), np.concatenate([_NONE, *wrong])
     if not bad.size:
-        return Comparison(True, worst, 0, got.size)
-    index = int(bad[np.argmax(ratio[bad])])
+        return Comparison(True, worst, 0, bits.size)
+    index = int(bad[np.argmax(np.concatenate(ratios))])
     place = _Place(argument.name, argument.extents(sizes), expected.positions)
-    bound = None if expected.bound is None else float(np.ravel(expected.bound)[index])
-    reason = f"{place(index)} is {got[index]:.9g}, should be {_wanted(value[index], bound, dtype)}"
-    if bound and np.isfinite(got[index]) and np.isfinite(value[index]):
-        reason += f" (error {abs(got[index] - value[index]):.3g}, {min(ratio[index], _MOST):.3g} times the bound)"
-    reason += _where(place, bad, got.size)
-    held = np.count_nonzero(holds_poison(np.ravel(output), poison)[bad])
+    bound = None if bounds is None else float(bounds[index])
+    got = from_storage(bits[[index]], dtype)[0]
+    reason = f"{place(index)} is {got:.9g}, should be {_wanted(value[index], bound, dtype)}"
+    if bound and np.isfinite(got) and np.isfinite(value[index]):
+        reason += f" (error {abs(got - value[index]):.3g}, {worst:.3g} times the bound)"
+    reason += _where(place, bad, bits.size)
+    held = np.count_nonzero(holds_poison(bits[bad], poison))
     if held:
         reason += f"; {held:,} of the wrong elements were never written (they hold the fill pattern 0x{poison:02X})"
-    elif np.all(got[bad] == 0.0):
+    elif np.all(from_storage(bits[bad], dtype) == 0.0):
         reason += "; all wrong elements are 0"
-    return Comparison(False, worst, int(bad.size), got.size, reason)
+    return Comparison(False, worst, int(bad.size), bits.size, reason)
 
 
 def _ratios(got: NDArray[Any], value: NDArray[Any], bound: NDArray[Any] | None, dtype: DType) -> NDArray[np.float64]:
     """Return |error| ÷ bound per element: 0 where equal, huge where NaN or an infinity is out of place."""
-    rounded = from_storage(to_storage(value, dtype), dtype)
-    same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
     if bound is None:
-        return np.where(same, 0.0, _MOST)
-    error = np.abs(got - value)
+        return np.where(_same(got, value, dtype), 0.0, _MOST)
+    ratio: NDArray[np.float64] = np.abs(got - value) / bound
+    odd = np.flatnonzero(~np.isfinite(ratio))
+    if odd.size:
+        ratio[odd] = _odd_ratios(got[odd], value[odd], bound[odd], dtype)
+    return ratio
+
+
+def _same(got: NDArray[Any], value: NDArray[Any], dtype: DType) -> NDArray[np.bool_]:
+    rounded = from_storage(to_storage(value, dtype), dtype)
+    same: NDArray[np.bool_] = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+    return same
+
+
+def _odd_ratios(got: NDArray[Any], value: NDArray[Any], bound: NDArray[Any], dtype: DType) -> NDArray[np.float64]:
+    """Return the ratios where a bound is 0, or something is infinite or NaN."""
+    same, error = _same(got, value, dtype), np.abs(got - value)
     ratio = np.where(bound > 0, error / np.where(bound > 0, bound, 1.0), np.where(error > 0, _MOST, 0.0))
     finite = np.isfinite(value) & np.isfinite(got)
     if dtype in _LARGEST:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,7 @@ from ...benchmark.task import Case, Expected, Task
 from ..device.runner.shared_inputs import SharedInputs
 from ..phases import phase
 from .kept import kept_on_disk
-from .memory import must_fit
+from .memory import host_bytes, must_fit
 from .seeds import derive
 
 SAMPLED_ELEMENTS = 2**22
@@ -28,6 +31,7 @@ _KEPT_BYTES = 4 << 30
 """So much is kept in memory, the least recently used go first."""
 
 
+_READY_BYTES = 256 << 20
 _SHARED_BYTES = 16 << 20
 """Inputs above this lie where every process can map them."""
 
@@ -55,26 +59,30 @@ class Instance:
 
 
 class _Recent:
-    """The instances used last, up to so many bytes; the newest always stays."""
+    """The instances used last, up to so many bytes; the newest always stays. Threads may share it."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most, self._bytes = most_bytes, 0
+        self._lock = Lock()
         self._kept: OrderedDict[Key, Instance] = OrderedDict()
 
     def get(self, key: Key) -> Instance | None:
-        if key in self._kept:
-            self._kept.move_to_end(key)
-        return self._kept.get(key)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
 
-    def memory_of(self, wanted: tuple[str, str, str]) -> Mapping[str, NDArray[Any]] | None:
-        """Return the inputs of the newest instance of a task, case and precision, whatever its seed."""
-        return next((made.memory for key, made in reversed(self._kept.items()) if key[:3] == wanted), None)
+    def newest(self, wanted: tuple[str, str, str]) -> Instance | None:
+        """Return the newest instance of a task, case and precision, whatever its seed."""
+        with self._lock:
+            return next((made for key, made in reversed(self._kept.items()) if key[:3] == wanted), None)
 
     def put(self, key: Key, made: Instance) -> None:
-        self._kept[key] = made
-        self._bytes += made.nbytes
-        while len(self._kept) > 1 and self._bytes > self._most:
-            self._bytes -= self._kept.popitem(last=False)[1].nbytes
+        with self._lock:
+            self._kept[key] = made
+            self._bytes += made.nbytes
+            while len(self._kept) > 1 and self._bytes > self._most:
+                self._bytes -= self._kept.popitem(last=False)[1].nbytes
 
 
 _recent = _Recent(_KEPT_BYTES)
@@ -100,6 +108,17 @@ def instance(task: Task, case: Case, precision: Precision, seed: int, *, keep: b
     return made
 
 
+def make_ready(task: Task, precision: Precision, wanted: Sequence[tuple[Case, int, bool]]) -> None:
+    """Make the instances of these cases and seeds, in threads, so that `instance` need not; the flag is its `keep`.
+
+    The largest are left to `instance`: several of them at once may not fit into memory, and each keeps threads busy.
+    """
+    small = [(c, seed, keep) for c, seed, keep in wanted if host_bytes(task, c, precision, sampled=True) < _READY_BYTES]
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        for _ in pool.map(lambda one: instance(task, one[0], precision, one[1], keep=one[2]), small):
+            pass
+
+
 def _make(task: Task, case: Case, precision: Precision, seed: int, sampled: bool) -> Instance:
     with phase("draw"):
         memory = draw_stored(task, case, precision, seed)
@@ -111,10 +130,9 @@ def _make(task: Task, case: Case, precision: Precision, seed: int, sampled: bool
         return Instance(memory, task.reference(arrays, case, precision))
 
 
-def kept_memory(task: Task, case: Case, precision: Precision) -> Mapping[str, NDArray[Any]] | None:
-    """Return the input arrays of a case as they lie in memory, of whatever seed was used last; None if none is kept."""
-    wanted = (task.sha256, case.model_dump_json(), precision.value)
-    return _recent.memory_of(wanted)
+def kept_instance(task: Task, case: Case, precision: Precision) -> Instance | None:
+    """Return the data and the answer of a case of whatever seed was used last; None if none is kept in memory."""
+    return _recent.newest((task.sha256, case.model_dump_json(), precision.value))
 
 
 def _is_big(task: Task, case: Case) -> bool:

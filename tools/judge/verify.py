@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from ...benchmark.contract import Precision
 from ...benchmark.task import Case, CaseSet, Task
-from ..device.port import Device, DeviceUnavailable, Unsupported
+from ..device.port import Device, DeviceUnavailable, Runner, Unsupported
 from ..phases import phase
 from ..records import Build, CaseEvidence, Status, Verdict
 from .build_gate import build_verdict
 from .check_case import check_case
+from .reference import make_ready
 from .seeds import derive, fresh_seed, pool_seed
 from .source_gates import source_verdict
-from .stages import costly, stages
+from .stages import Stage, costly, stages
 
 _ENOUGH = 6
 """After so many failing cases a stage ends: they say what there is to say."""
@@ -54,16 +55,7 @@ def _run(
     try:
         with device.open(build, task, precision) as runner:
             for stage in stages(task, cases):
-                failures: list[Status] = []
-                for case, steps in stage:
-                    seeds = _seeds(task, case, seed)
-                    keep = seed is None and costly(task, case)
-                    outcome = check_case(runner, task, precision, case, seeds, steps, keep=keep)
-                    evidence.append(outcome.evidence)
-                    if outcome.status is not Status.PASS:
-                        failures.append(outcome.status)
-                    if outcome.status not in (Status.PASS, Status.WRONG) or len(failures) == _ENOUGH:
-                        break
+                failures = _check_stage(runner, task, precision, stage, seed, evidence)
                 if failures:
                     return _failure(failures[-1], evidence)
     except DeviceUnavailable:
@@ -82,6 +74,33 @@ def _run(
             f"{worst:.2g} of it"
         )
     return Verdict(status=Status.PASS, summary=summary, cases=tuple(evidence))
+
+
+def _check_stage(
+    runner: Runner, task: Task, precision: Precision, stage: Stage, seed: int | None, evidence: list[CaseEvidence]
+) -> list[Status]:
+    """Check the cases of a stage, add to the evidence and return how those that are not right failed.
+
+    Data and answers are made before the device is held: others may use it meanwhile.
+    """
+    seeds = [_seeds(task, case, seed) for case, _ in stage]
+    keeps = [seed is None and costly(task, case) for case, _ in stage]
+    wanted = [
+        (case, of_case[data], keep)
+        for (case, steps), of_case, keep in zip(stage, seeds, keeps, strict=True)
+        for data in sorted({step.data for step in steps})
+    ]
+    make_ready(task, precision, wanted)
+    failures: list[Status] = []
+    with runner.hold():
+        for (case, steps), of_case, keep in zip(stage, seeds, keeps, strict=True):
+            outcome = check_case(runner, task, precision, case, of_case, steps, keep=keep)
+            evidence.append(outcome.evidence)
+            if outcome.status is not Status.PASS:
+                failures.append(outcome.status)
+            if outcome.status not in (Status.PASS, Status.WRONG) or len(failures) == _ENOUGH:
+                break
+    return failures
 
 
 def _seeds(task: Task, case: Case, seed: int | None) -> tuple[int, int]:

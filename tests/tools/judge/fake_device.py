@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,6 +89,9 @@ class FakeRunner:
             unwritten[name] = int(np.count_nonzero(holds_poison(memory[name], poison)))
             outputs[name] = memory[name].ravel()[positions[name]] if name in (positions or {}) else memory[name]
         return CallResult("ok", outputs=outputs, unwritten=unwritten, damage=tuple(changed))
+
+    def hold(self):
+        return nullcontext()
 
     def close(self):
         self.closed = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import tempfile
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ....benchmark.contract import Precision
-from ....benchmark.task import Case, CaseSet, Task
+from ....benchmark.task import Case, CaseSet, Expected, Task
 from ...phases import phase
 from ...records import Build, Candidate, CaseEvidence, Profile, Speedup
 from ..gpu_model import GpuModel, calibrated, gpu_model
@@ -20,7 +19,7 @@ from ..port import DeviceInfo
 from ..runner.cache import builds_folder
 from ..runner.client import Limits, RunnerProcess
 from ..runner.host_program import build_host_program
-from ..runner.shared_inputs import shared
+from ..runner.shared_inputs import SharedInputs, shared
 from .calibrate import calibrate
 from .gpu_lock import gpu_lock
 from .ncu import profile_with_ncu
@@ -107,26 +106,15 @@ class CudaDevice:
             return nvcc_build(candidate, task.contract, self.facts.arch, toolkit=self.toolkit)
 
     def open(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
-        """Start a process with this library loaded. It holds the GPU until it is closed: no check disturbs a timing."""
-        held = gpu_lock(self.facts.uuid, f"checking {task.name}-{precision}")
-        held.__enter__()
-        try:
-            return self._start(build, task, precision, held)
-        except BaseException:
-            held.__exit__(None, None, None)
-            raise
+        """Start a process with this library loaded; no start disturbs a timing."""
+        with gpu_lock(self.facts.uuid, f"checking {task.name}-{precision}"):
+            return self._start(build, task, precision)
 
-    def _start(
-        self,
-        build: Build,
-        task: Task,
-        precision: Precision,
-        held: contextlib.AbstractContextManager[None] | None = None,
-    ) -> RunnerProcess:
+    def _start(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
         with phase("start"):
             return RunnerProcess(
                 self.host_program, Path(build.library), task, precision, limits=_LIMITS, environment=self.environment,
-                held=held,
+                hold=lambda: gpu_lock(self.facts.uuid, f"checking {task.name}-{precision}"),
             )  # fmt: skip
 
     def timed_cases(self, task: Task) -> tuple[Case, ...]:
@@ -148,7 +136,7 @@ class CudaDevice:
         """
         builds = {"baseline": baseline, "candidate": candidate}
         with phase("data"):  # before the GPU is held
-            data = [(case, shared(case_arrays(task, precision, case))) for case in cases]
+            data = [timed_data(task, precision, case) for case in cases]
         readings = []
 
         def sm_clock_mhz(runners: Runners) -> float | None:
@@ -209,14 +197,27 @@ class CudaDevice:
         return calibrate(self.facts, self.toolkit, self.host_program, self.environment, self._home)
 
 
+def timed_data(task: Task, precision: Precision, case: Case) -> tuple[Case, SharedInputs, Mapping[str, Expected]]:
+    """Return a case with its data and the truth: those of the last check if they are still there."""
+    from ...judge.reference import instance, kept_instance
+    from ...judge.seeds import derive, pool_seed
+    from ...judge.stages import costly
+
+    made = kept_instance(task, case, precision)
+    if made is None:
+        seed = derive(pool_seed(), case.set, case.name, 0)
+        made = instance(task, case, precision, seed, keep=costly(task, case))
+    return case, shared(made.memory), made.expected
+
+
 def case_arrays(task: Task, precision: Precision, case: Case, seed: int | None = None) -> Mapping[str, NDArray[Any]]:
     """Return a case's input arrays, as they lie in memory: drawn from the seed; without one any.
 
     To draw a gigabyte costs more than to time it, so without a seed those of the last check are taken if still there.
     """
     from ....benchmark.inputs import draw_stored
-    from ...judge.reference import kept_memory
+    from ...judge.reference import kept_instance
 
-    if seed is None and (kept := kept_memory(task, case, precision)):
-        return kept
+    if seed is None and (kept := kept_instance(task, case, precision)):
+        return kept.memory
     return draw_stored(task, case, precision, secrets.randbits(63) if seed is None else seed)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from math import exp
+from math import exp, log
 from statistics import fmean
 from typing import Final
 
 from ....benchmark.contract import Precision
 from ....benchmark.task import Task
 from ...profile.roofline import floor
-from ...records import CaseGain, Speedup, Timing
+from ...records import CaseGain, Interval, Speedup, Timing
 from ..gpu_model import GpuModel
 from .intervals import log_mean, mean_interval, median_interval, ratio_interval, trimmed_mean
 from .samples import SIDES, CaseTimes, Side
@@ -76,6 +76,23 @@ def _per_process(times: CaseTimes, session: _Session) -> dict[Side, list[float]]
     }
 
 
+def mean_gain(times: Sequence[CaseTimes]) -> Interval:
+    """Return the geometric mean over the cases of baseline ÷ candidate, with its interval."""
+    session = _session(times)
+    each = [_per_process(one, session) for one in times]
+    return _mean_gain(each, session)
+
+
+def _mean_gain(each: Sequence[dict[Side, list[float]]], session: _Session) -> Interval:
+    baseline, candidate = (_parts([[log(us) for us in case[side]] for case in each]) for side in SIDES)
+    return ratio_interval(baseline, candidate, fmean(_resolution(case, session) for case in each))
+
+
+def _resolution(each: dict[Side, list[float]], session: _Session) -> float:
+    """Return what the clock can't tell apart, as a share of both times."""
+    return sum(session.tick_us / 2 / fmean(each[side]) for side in SIDES)
+
+
 def speedup_of(
     times: Sequence[CaseTimes], task: Task, precision: Precision, gpu: GpuModel, sm_clock_mhz: Sequence[float | None]
 ) -> Speedup:
@@ -84,16 +101,11 @@ def speedup_of(
     gains: list[CaseGain] = []
     timings: list[Timing] = []
     notes: list[str] = []
-    logs: dict[Side, list[list[float]]] = {side: [] for side in SIDES}
-    resolutions = []
-    for one, mhz in zip(times, sm_clock_mhz, strict=True):
-        each = _per_process(one, session)
+    of_cases = [_per_process(one, session) for one in times]
+    for one, each, mhz in zip(times, of_cases, sm_clock_mhz, strict=True):
         baseline_us, candidate_us = (fmean(each[side]) for side in SIDES)
         bound = floor(task, precision, one.case, gpu.model_copy(update={"empty_launch_us": session.empty_us})).time_us
-        resolutions.append(session.tick_us / 2 * (1 / baseline_us + 1 / candidate_us))
-        for side in SIDES:
-            logs[side].append([log_mean([value]) for value in each[side]])
-        ratio = ratio_interval([logs["baseline"][-1]], [logs["candidate"][-1]], resolutions[-1])
+        ratio = _mean_gain([each], session)
         notes += [*dict.fromkeys(one.notes), *unlike_other_clocks(one)]
         if candidate_us < SUSPECT_BELOW_FLOOR * bound:
             notes.append(
@@ -113,7 +125,7 @@ def speedup_of(
     weights = [float(g.complexity) for g in gains]
     return Speedup(
         cases=tuple(gains),
-        geomean=ratio_interval(_parts(logs["baseline"]), _parts(logs["candidate"]), fmean(resolutions)),
+        geomean=_mean_gain(of_cases, session),
         weighted=sum(w * g.ratio.value for w, g in zip(weights, gains, strict=True)) / sum(weights),
         efficiency=exp(log_mean([g.efficiency for g in gains if g.efficiency])),
         notes=tuple(notes),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 _THROTTLES: Final = {
@@ -29,22 +28,18 @@ class Clocks:
     """Process ids with a context on the GPU, those given to `read_clocks` left out."""
 
 
-@contextlib.contextmanager
-def _session() -> Iterator[Any]:
+@cache
+def _nvml() -> Any:
+    """Return the library, opened once for this process; None where it can't be had."""
     try:
         import pynvml
     except ImportError:
-        yield None
-        return
+        return None
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
-        yield None
-        return
-    try:
-        yield pynvml
-    finally:
-        pynvml.nvmlShutdown()
+        return None
+    return pynvml
 
 
 def throttle_names(bits: int) -> tuple[str, ...]:
@@ -64,30 +59,28 @@ def _handle(nvml: Any, uuid: str) -> Any:
 
 def read_clocks(uuid: str = "", ours: tuple[int, ...] = ()) -> Clocks | None:
     """Return the GPU's clocks now, or None where NVML can't be asked."""
-    with _session() as nvml:
-        if nvml is None:
-            return None
-        try:
-            handle = _handle(nvml, uuid)
-            running = [int(p.pid) for p in nvml.nvmlDeviceGetComputeRunningProcesses(handle)]
-            return Clocks(
-                sm_mhz=nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
-                memory_mhz=nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
-                temperature_c=nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
-                throttles=throttle_names(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
-                # In a container process ids may be the host's: then nobody can be told apart.
-                other_processes=tuple(p for p in running if p not in ours) if set(ours) & set(running) else (),
-            )
-        except nvml.NVMLError:
-            return None
+    if (nvml := _nvml()) is None:
+        return None
+    try:
+        handle = _handle(nvml, uuid)
+        running = [int(p.pid) for p in nvml.nvmlDeviceGetComputeRunningProcesses(handle)]
+        return Clocks(
+            sm_mhz=nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
+            memory_mhz=nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
+            temperature_c=nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
+            throttles=throttle_names(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
+            # In a container process ids may be the host's: then nobody can be told apart.
+            other_processes=tuple(p for p in running if p not in ours) if set(ours) & set(running) else (),
+        )
+    except nvml.NVMLError:
+        return None
 
 
 def driver_version() -> str:
     """Return the driver's version, e.g. `580.159.04`; empty where NVML can't be asked."""
-    with _session() as nvml:
-        if nvml is None:
-            return ""
-        try:
-            return str(nvml.nvmlSystemGetDriverVersion())
-        except nvml.NVMLError:
-            return ""
+    if (nvml := _nvml()) is None:
+        return ""
+    try:
+        return str(nvml.nvmlSystemGetDriverVersion())
+    except nvml.NVMLError:
+        return ""

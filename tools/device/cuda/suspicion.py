@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING, Any, Final
 
-from ....benchmark.task import Case
+from ....benchmark.contract import Precision
+from ....benchmark.storage import from_storage
+from ....benchmark.task import Case, Expected, Task
 from ..port import CallFailed, CallResult
-from ..runner.client import TimedCalls
-from .samples import CaseTimes, Clocks
+from ..runner.client import RunnerProcess, TimedCalls
+from .samples import SIDES, CaseTimes, Clocks, Side
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TIMED_PATTERN: Final = 0xFF
+"""Fills outputs before timed calls."""
+_SAMPLED: Final = 1 << 16
+"""Elements per output that are compared after timing."""
+_OF_BOUND: Final = 8.0
 
 
 def clocks_of(turns: Sequence[TimedCalls], empty: TimedCalls) -> Clocks:
@@ -40,13 +55,36 @@ def unlike_other_clocks(times: CaseTimes) -> list[str]:
     return found
 
 
-def worse_when_timed(checked: CallResult, timed: CallResult, case: Case) -> list[str]:
-    """Compare what a timed call left behind with what a checked call did, on the same data.
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked at in timed calls: the truth at some elements of each output."""
+
+    truth: Mapping[str, Expected]
+    task: Task
+    precision: Precision
+    case: Case
+
+    @classmethod
+    def of(cls, truth: Mapping[str, Expected], task: Task, precision: Precision, case: Case) -> Wanted:
+        """Choose elements anew each time, so that nobody knows which."""
+        import numpy as np
+
+        rng = np.random.default_rng(secrets.randbits(64))
+        return cls({name: _some(one, rng) for name, one in truth.items()}, task, precision, case)
+
+    @property
+    def positions(self) -> dict[str, NDArray[np.int64]]:
+        """The elements wanted of each output of which not all are."""
+        return {name: one.positions for name, one in self.truth.items() if one.positions is not None}
+
+
+def worse_when_timed(checked: CallResult, timed: CallResult, wanted: Wanted) -> list[str]:
+    """Say what is wrong with what a timed call on the case's own data left behind.
 
     Raises:
         CallFailed: the timed call failed.
     """
-    import numpy as np
+    from ...judge.compare import compare
 
     if timed.status != "ok":
         raise CallFailed(timed)
@@ -54,17 +92,57 @@ def worse_when_timed(checked: CallResult, timed: CallResult, case: Case) -> list
     for name, count in timed.unwritten.items():
         if count > checked.unwritten.get(name, 0):
             found.append(f"{count} elements of {name!r} were not written")
-    for name, right in checked.outputs.items():
-        a, b = right, timed.outputs[name]
-        if a.tobytes() == b.tobytes():
+    for argument in wanted.task.contract.outputs:
+        if (right := wanted.truth.get(argument.name)) is not None:
+            sizes = wanted.case.sizes
+            seen = compare(timed.outputs[argument.name], right, argument, wanted.precision, sizes, TIMED_PATTERN)
+            found += [] if seen.ok else [seen.reason]
+    return [f"suspect: in a timed call {what}, at {wanted.case.name}" for what in found]
+
+
+def unlike_the_baseline(runners: Mapping[Side, RunnerProcess], wanted: Wanted) -> list[str]:
+    """Time one call more of each library, on other data than the case's own, and compare what they left behind.
+
+    The values are turned round by the same part for both. The bounds of the case's own data hold for neither exactly:
+    a difference is told from several times the largest of them.
+
+    Raises:
+        CallFailed: a call failed.
+    """
+    import numpy as np
+
+    part = 0.1 + 0.8 * secrets.randbelow(1 << 20) / (1 << 20)
+    outputs: dict[Side, Mapping[str, NDArray[Any]]] = {}
+    for side, runner in runners.items():
+        timed = runner.time("cold", 1, 0, turn=part)
+        left = timed if isinstance(timed, CallResult) else runner.last_outputs(wanted.positions)
+        if left.status != "ok":
+            raise CallFailed(left, side)
+        outputs[side] = left.outputs
+    found = []
+    for argument in wanted.task.contract.outputs:
+        if (truth := wanted.truth.get(argument.name)) is None:
             continue
-        if a.dtype == np.uint16:
-            a, b = ((x.astype(np.uint32) << 16).view(np.float32) for x in (a, b))
-        # Atomics may sum in another order; a skipped or stale result is far from the right one.
-        scale = np.abs(a.astype(np.float64)).max(initial=0.0)
+        dtype = argument.dtype.resolve(wanted.precision)
+        first, second = (from_storage(np.ravel(outputs[side][argument.name]), dtype) for side in SIDES)
+        most = 0.0 if truth.bound is None else _OF_BOUND * float(np.max(truth.bound, initial=0.0))
         with np.errstate(invalid="ignore"):
-            off = np.abs(a.astype(np.float64) - b.astype(np.float64)) > 0.02 * scale
-        off |= np.isnan(a) != np.isnan(b)
+            off = ~((np.abs(first - second) <= most) | (first == second) | (np.isnan(first) & np.isnan(second)))
         if off.any():
-            found.append(f"{int(off.sum())} elements of {name!r} differ from the checked call's")
-    return [f"suspect: in a timed call {what}, at {case.name}" for what in found]
+            found.append(f"{int(off.sum())} elements of {argument.name!r} differ from the baseline's")
+    return [f"suspect: in a timed call on other data {what}, at {wanted.case.name}" for what in found]
+
+
+def _some(expected: Expected, rng: np.random.Generator) -> Expected:
+    """Return the truth at up to `_SAMPLED` of its elements."""
+    import numpy as np
+
+    count = expected.value.size
+    if count <= 4 * _SAMPLED:
+        return expected
+    chosen = np.sort(rng.integers(0, count, _SAMPLED))
+    places = chosen if expected.positions is None else expected.positions[chosen]
+    bound = expected.bound
+    if bound is not None:
+        bound = np.broadcast_to(bound, expected.value.shape).reshape(-1)[chosen]
+    return Expected(expected.value.reshape(-1)[chosen], bound, places)

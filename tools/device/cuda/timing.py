@@ -4,68 +4,87 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor, wait
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from ....benchmark.contract import Precision
-from ....benchmark.task import Case, Task
+from ....benchmark.task import Case, Expected, Task
 from ...phases import phase
-from ...records import Speedup
+from ...records import Interval, Speedup
 from ..gpu_model import GpuModel
 from ..port import CallFailed, CallResult
 from ..runner.client import RunnerProcess, TimedCalls
-from .gains import speedup_of
+from .gains import mean_gain, speedup_of
 from .samples import SIDES, CaseTimes, Side, schedule
-from .suspicion import clocks_of, worse_when_timed
+from .suspicion import Wanted, clocks_of, unlike_the_baseline, worse_when_timed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_EMPTY_CALLS: Final = 24
-_SAMPLED_OUTPUTS: Final = 1 << 16
-"""Elements per output that are compared after timing."""
-
+_EMPTY_CALLS: Final = 120
+"""Empty launches timed in a process, shared among its cases."""
+_WAKING_CALLS: Final = 200
+"""Before a pair is timed: while its processes started the GPU's clocks have gone down."""
+_CLEAR_AFTER: Final = 3
+_NEAR: Final = 0.1
+_PRECISE: Final = 0.01
+"""After so many pairs a gain that is further from 1 than this, and known as precisely as that, needs no more."""
 Runners = dict[Side, RunnerProcess]
 Data = Mapping[str, "NDArray[Any]"]
+Truth = Mapping[str, Expected]
 
 
 def compare_on_gpu(
     open_runner: Callable[[Side], RunnerProcess],
     task: Task,
     precision: Precision,
-    data: Sequence[tuple[Case, Data]],
+    data: Sequence[tuple[Case, Data, Truth]],
     gpu: GpuModel,
     sm_clock_mhz: Callable[[Runners], float | None],
 ) -> Speedup:
     """Time both libraries at these cases, in several pairs of processes; the caller holds the GPU's lock.
 
-    A library whose calls are long drops out of the later pairs (see `schedule`).
+    A library whose calls are long drops out of the later pairs (see `schedule`), and a clear gain needs no more pairs.
 
     Raises:
         CallFailed: a call failed.
     """
-    times = [CaseTimes(case) for case, _ in data]
+    times = [CaseTimes(case) for case, _, _ in data]
     clocks: list[float | None] = []
-    with ThreadPoolExecutor(2) as pool:
-        pair = 0
-        while sides := tuple(s for s in SIDES if any(s in one.sides(pair) for one in times)):
-            # What starts or ends first in a pair gets other places in memory than what comes second: they alternate.
-            order = sides if pair % 2 == 0 else sides[::-1]
-            with ExitStack() as opened:
+    runners: Runners = {}
+    with ThreadPoolExecutor(4) as pool:
+        try:
+            pair = 0
+            while sides := tuple(s for s in SIDES if any(s in one.sides(pair) for one in times)):
+                # What starts first in a pair gets other places in memory than what comes second: they alternate.
+                order = sides if pair % 2 == 0 else sides[::-1]
+                ending = [pool.submit(runner.close) for runner in runners.values()]
                 starting = {side: pool.submit(open_runner, side) for side in order}
-                for start in starting.values():  # if one side fails to start, the other is closed
-                    if start.exception() is None:
-                        opened.enter_context(start.result())
-                runners: Runners = {side: starting[side].result() for side in sides}
-                for one, (_, arrays) in zip(times, data, strict=True):
-                    time_case(runners, task, precision, one, arrays, pair, pool)
+                wait(ending)
+                # If one side fails to start, the other is closed.
+                runners = {side: start.result() for side, start in starting.items() if start.exception() is None}
+                for start in starting.values():
+                    start.result()
+                _must(next(iter(runners.values())).time("empty", _WAKING_CALLS), sides[0])
+                empty_calls = max(6, _EMPTY_CALLS // len(data))
+                for one, (_, arrays, truth) in zip(times, data, strict=True):
+                    time_case(runners, task, precision, one, arrays, truth, pair, empty_calls, pool)
                     if pair == 0:
                         clocks.append(sm_clock_mhz(runners))
-            pair += 1
+                pair += 1
+                if pair >= _CLEAR_AFTER and _clear(mean_gain(times)):
+                    break
+        finally:
+            wait([pool.submit(runner.close) for runner in runners.values()])
     return speedup_of(times, task, precision, gpu, clocks)
+
+
+def _clear(gain: Interval) -> bool:
+    """Return True if the gain is far from 1 and well known: only results near 1 need all pairs to be told apart."""
+    far = gain.low > 1 + _NEAR or gain.high < 1 - _NEAR
+    return far and gain.high < (1 + _PRECISE) * gain.value
 
 
 def time_case(
@@ -74,7 +93,9 @@ def time_case(
     precision: Precision,
     times: CaseTimes,
     arrays: Data,
+    truth: Truth,
     pair: int,
+    empty_calls: int,
     pool: ThreadPoolExecutor,
 ) -> None:
     """Time the libraries at one case in one pair of processes and add to `times`.
@@ -84,20 +105,18 @@ def time_case(
     """
     case, sides = times.case, times.sides(pair)
     order = sides if pair % 2 == 0 else sides[::-1]
-    positions = _positions(task, case)
+    wanted = Wanted.of(truth, task, precision, case)
     with phase("load"):
         list(pool.map(lambda side: runners[side].load_case(case, arrays), sides))
     if "candidate" in sides:
-        checked = _checked(runners["candidate"], times, positions)
+        checked = _checked(runners["candidate"], times, wanted.positions)
     first: dict[Side, TimedCalls] = {}
     if pair == 0:
-        # Data may just have been made on the host: the GPU's clocks have gone down meanwhile.
-        _must(runners["baseline"].time("empty", 200), "baseline")
         array_bytes = sum(task.contract.bytes_of(a, precision, case.sizes) for a in task.contract.arrays)
         for side in sides:
             first[side] = _must(runners[side].time("cold", 1, 1), side)
             times.of(side).plan = schedule(median(first[side].device_us), array_bytes)
-    empties = {side: _must(runners[side].time("empty", _EMPTY_CALLS, 2), side) for side in sides}
+    empties = {side: _must(runners[side].time("empty", empty_calls, 2), side) for side in sides}
     turns: dict[Side, list[TimedCalls]] = {side: [] for side in sides}
     with phase("turns"):
         for turn in range(2):
@@ -124,9 +143,13 @@ def time_case(
     if "candidate" in sides:
         times.clocks.append(clocks_of(turns["candidate"], empties["candidate"]))
         more = 1 + (secrets.randbelow(3) if len(times.candidate.cold[-1]) > 1 else 0)
-        _must(runners["candidate"].time("cold", more, 0), "candidate")
+        for timed in turns["candidate"]:
+            times.notes += [f"suspect: while it was timed, {what}, at {case.name}" for what in timed.damage]
+        _must(runners["candidate"].time("cold", more, 0, turn=0.0), "candidate")
         with phase("collect"):
-            times.notes += worse_when_timed(checked, runners["candidate"].last_outputs(positions), case)
+            times.notes += worse_when_timed(checked, runners["candidate"].last_outputs(wanted.positions), wanted)
+        if "baseline" in sides:
+            times.notes += unlike_the_baseline(runners, wanted)
 
 
 def _checked(runner: RunnerProcess, times: CaseTimes, positions: dict[str, NDArray[np.int64]]) -> CallResult:
@@ -143,15 +166,3 @@ def _must(result: TimedCalls | CallResult, side: Side) -> TimedCalls:
     if isinstance(result, CallResult):
         raise CallFailed(result, side)
     return result
-
-
-def _positions(task: Task, case: Case) -> dict[str, NDArray[np.int64]]:
-    """Choose elements of large outputs to look at."""
-    import numpy as np
-
-    rng = np.random.default_rng(secrets.randbits(64))
-    return {
-        a.name: np.sort(rng.integers(0, count, _SAMPLED_OUTPUTS))
-        for a in task.contract.outputs
-        if a.name not in case.null and (count := a.elements(case.sizes)) > 4 * _SAMPLED_OUTPUTS
-    }

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -115,9 +115,9 @@ class RunnerProcess:
         guard_bytes: int = 4096,
         wrapper: Sequence[str] = (),
         builds: Path | None = None,
-        held: contextlib.AbstractContextManager[None] | None = None,
+        hold: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
-        self._held = held
+        self.hold = hold
         self.task, self.precision, self.limits = task, precision, limits or Limits()
         self.reply: dict[str, Any] = {}
         """The host program's last answer in full, e.g. `beyond_stream_us`: time after the stream was done."""
@@ -540,7 +540,8 @@ class RunnerProcess:
             return self._dead
         start = time.monotonic()
         part = (-1.0 if method == "cold" else 0.0) if turn is None else turn
-        reply = self._ask(f"time {method} {repetitions} {walls} {part}", self.limits.call_s + (repetitions + walls) * 1.0)
+        seconds = self.limits.call_s + (repetitions + walls) * 1.0
+        reply = self._ask(f"time {method} {repetitions} {walls} {part}", seconds)
         if reply is None:
             assert self._dead is not None
             return self._dead
@@ -596,9 +597,6 @@ class RunnerProcess:
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._dead is None:
             self._dead = CallResult("crash", "the process was closed")
-        if self._held is not None:
-            held, self._held = self._held, None
-            held.__exit__(None, None, None)
 
     def __enter__(self) -> Self:
         return self

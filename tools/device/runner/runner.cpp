@@ -413,9 +413,9 @@ void repeat(std::istringstream& line) {
 
 // Copy the inputs back, with their values turned by a part of each array: other data, from the same distribution.
 // Part 0 is the case's own data. Large arrays turn by multiples of 256 bytes, which are copied as fast as any.
-void restore_inputs(double part) {
+void restore_inputs(double part, bool outputs_too) {
   for (Buffer& b : buffers) {
-    if (!b.pristine) continue;
+    if (!b.pristine || (b.writes && !outputs_too)) continue;
     size_t step = b.bytes > 65536 ? 256 : b.turn_bytes;
     size_t at = b.turn_bytes ? static_cast<size_t>(part * static_cast<double>(b.bytes / step)) * step : 0;
     check(cudaMemcpyAsync(data(b), b.pristine + at, b.bytes - at, cudaMemcpyDeviceToDevice, stream), "restoring an array");
@@ -442,7 +442,7 @@ void time_calls(std::istringstream& line) {
   static std::mt19937_64 random{std::random_device{}()};
   auto prepare = [&] {
     poison(0xFF);
-    restore_inputs(part < 0 ? std::uniform_real_distribution<double>(0, 1)(random) : part);
+    restore_inputs(part < 0 ? std::uniform_real_distribution<double>(0, 1)(random) : part, true);
   };
   Outcome o;
   auto call = [&] {
@@ -454,7 +454,7 @@ void time_calls(std::istringstream& line) {
   Samples samples = measure(method != "warm", repetitions, walls, stream, prepare, call, queue_us);
   o.sync_code = static_cast<int>(cudaDeviceSynchronize());
   o.last_code = last_error();
-  restore_inputs(0);
+  restore_inputs(0, false);
   if (!samples.error.empty() && !o.sync_code && !o.entry_code) give_up(samples.error);
   std::ostringstream out;
   out << "{" << outcome_json(o) << ", \"queue_us\": " << queue_us << ", \"calls\": " << samples.calls;

@@ -162,7 +162,7 @@ def test_clocks_from_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
     process = types.SimpleNamespace
     fake = types.SimpleNamespace(
         NVMLError=RuntimeError, NVML_CLOCK_SM=1, NVML_CLOCK_MEM=2, NVML_TEMPERATURE_GPU=0,
-        nvmlInit=lambda: None, nvmlShutdown=lambda: None, nvmlDeviceGetCount=lambda: 2,
+        nvmlInit=lambda: None, nvmlDeviceGetCount=lambda: 2,
         nvmlDeviceGetHandleByIndex=lambda i: i, nvmlDeviceGetUUID=lambda i: ["GPU-00-11", "GPU-ab-12"][i],
         nvmlDeviceGetComputeRunningProcesses=lambda i: [process(pid=7), process(pid=8)],
         nvmlDeviceGetClockInfo=lambda i, c: {1: 1980, 2: 3201}[c] if i == 1 else 0,
@@ -171,6 +171,7 @@ def test_clocks_from_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
         nvmlSystemGetDriverVersion=lambda: "580.159.04",
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "pynvml", fake)
+    nvml._nvml.cache_clear()
     clocks = nvml.read_clocks("ab12", ours=(7,))
     assert clocks is not None
     assert (clocks.sm_mhz, clocks.memory_mhz, clocks.other_processes) == (1980, 3201, (8,))
@@ -180,6 +181,7 @@ def test_clocks_from_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unknown.other_processes == ()
     assert nvml.driver_version() == "580.159.04"
     monkeypatch.setitem(sys.modules, "pynvml", None)
+    nvml._nvml.cache_clear()
     assert nvml.read_clocks() is None
     assert nvml.driver_version() == ""
 

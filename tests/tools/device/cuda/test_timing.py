@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 from cudamaster.benchmark.contract import Precision
-from cudamaster.benchmark.task import Case
+from cudamaster.benchmark.task import Case, Expected
 from cudamaster.tools.device.cuda.samples import schedule
 from cudamaster.tools.device.cuda.timing import compare_on_gpu
 from cudamaster.tools.device.gpu_model import gpu_model
-from cudamaster.tools.device.port import CallFailed
+from cudamaster.tools.device.port import CallFailed, CallResult
 from cudamaster.tools.device.runner.client import RunnerProcess
 from cudamaster.tools.records import Speedup
 
@@ -32,8 +33,14 @@ def compared(start: Start, baseline: str, candidate: str, *cases: Case, min_byte
     sources = {"baseline": baseline, "candidate": candidate}
     return compare_on_gpu(
         lambda side: start(sources[side]), task, Precision.FP32,
-        [(case, make_arrays(case.sizes["N"])) for case in cases or (make_case(1000),)], gpu_model(), lambda _: 1980.0,
+        [(case, make_arrays(n := case.sizes["N"]), truth(n)) for case in cases or (make_case(1000),)], gpu_model(),
+        lambda _: 1980.0,
     )  # fmt: skip
+
+
+def truth(n: int) -> dict[str, Expected]:
+    y = 2.5 * np.arange(n) + 3
+    return {"y": Expected(y, np.full(n, 1e-3)), "z": Expected(np.full(n, 10.5)), "extra": Expected(np.full(n, 20.0))}
 
 
 def test_speedup_floor_and_efficiency(start: Start) -> None:
@@ -82,22 +89,54 @@ def test_a_forged_clock_is_suspect(start: Start) -> None:
     ("lazy", "says"),
     [
         (
-            "{ static int c; if (c++ < 1) for (int i = 0; i < n; ++i) y[i] = extra[i] = 1; return 0; }",
+            GOOD.replace("{", "{ static int c; if (c++ < 1)", 1),
             "were not written",
         ),
         (
-            "{ static int c; for (int i = 0; i < n; ++i) y[i] = extra[i] = c < 9 ? 1 : 2; ++c; return 0; }",
-            "differ from",
+            GOOD.replace("{", "{ static int c; if (c++ > 9) alpha *= 1.00001;", 1),
+            "times the bound",
         ),
         (
-            "{ static int c; for (int i = 0; i < n; ++i) y[i] = extra[i] = 1; if (c++ > 9) y[n] = 1; return 0; }",
+            GOOD.replace("{", "{ static int c; if (c++ > 9) y[n] = 1;", 1),
             "memory after",
+        ),
+        (
+            GOOD.replace("{", "{ if (x[0] != 0) alpha *= 1.001;", 1),
+            "differ from the baseline's",
         ),
     ],
 )
 def test_a_candidate_that_slackens_while_it_is_timed_is_suspect(start: Start, lazy: str, says: str) -> None:
     notes = compared(start, taking(100), taking(50, lazy)).notes
     assert any(n.startswith("suspect: in a timed call") and says in n for n in notes)
+
+
+def test_each_timed_call_gets_other_data_and_a_checked_one_the_cases_own(start: Start) -> None:
+    runner, n = start(taking(10)), 1000
+    runner.load_case(make_case(n), make_arrays(n))
+    runner.call()
+    own = truth(n)["y"].value.astype(np.float32)
+
+    def left(turn: float | None) -> np.ndarray:
+        assert not isinstance(runner.time("cold", 3, 0, turn=turn), CallResult)
+        result = runner.last_outputs()
+        assert result.damage == ()
+        np.testing.assert_array_equal(result.outputs["z"], np.full(n, 10.5, np.float32))
+        return result.outputs["y"]
+
+    np.testing.assert_array_equal(left(0.0), own)
+    np.testing.assert_array_equal(left(0.25), np.roll(own, -250))
+    turned = left(None)
+    assert sorted(turned) == sorted(own)
+    assert turned.tobytes() != left(None).tobytes()
+    assert runner.call().outputs["y"].tobytes() == own.tobytes()
+
+
+def test_threads_that_timed_calls_leave_behind_are_suspect(start: Start) -> None:
+    body = GOOD.replace("{", "{ static int c; if (c++ == 5) { pthread_t t; pthread_create(&t, 0, wait_on, 0); }", 1)
+    wait = "#include <pthread.h>\nstatic void* wait_on(void*) { for (;;) sleep(1); }"
+    notes = compared(lambda body: start(body, before=wait), taking(100), taking(50, body)).notes
+    assert any("threads were started and are still there after the call" in n for n in notes)
 
 
 def test_a_failing_side_is_named(start: Start) -> None:
@@ -150,8 +189,16 @@ def test_a_forged_empty_launch_gains_next_to_nothing(start: Start) -> None:
 def test_each_library_has_its_own_schedule(start: Start) -> None:
     speedup = compared(start, taking(30_000), taking(50))
     cold = {t.library: t.samples for t in speedup.timings if t.method == "cold"}
-    assert cold == {"baseline": 2, "candidate": 8 * 24}
+    assert cold == {"baseline": 2, "candidate": 3 * 24}
     assert speedup.geomean.value == pytest.approx(600, rel=1e-3)
+
+
+def test_only_results_near_one_need_all_pairs(start: Start) -> None:
+    samples = {}
+    for candidate_us in (105, 50):
+        speedup = compared(start, taking(100), taking(candidate_us))
+        samples[candidate_us] = {t.samples for t in speedup.timings if t.method == "cold"}
+    assert samples == {105: {8 * 24}, 50: {3 * 24}}
 
 
 def test_cases_timed_in_different_processes_share_a_mean(start: Start) -> None:
