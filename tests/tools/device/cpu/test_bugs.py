@@ -135,6 +135,56 @@ BUGS: dict[str, tuple[str, str]] = {
         __syncthreads();
         out[blockIdx.x * 64 + threadIdx.x] = s[threadIdx.x] + 0.0f * s[threadIdx.x + 1];  // HERE""",
     ),
+    "misaligned_vector": (
+        "misaligned",
+        """int i = blockIdx.x * 64 + threadIdx.x;
+        float2 v = *reinterpret_cast<const float2*>(in + (i & ~3) + 1);  // HERE
+        out[i] = v.x;""",
+    ),
+    "shared_past_the_end": (
+        "out_of_bounds",
+        """extern __shared__ float d[];
+        d[threadIdx.x + (threadIdx.x == 63)] = in[threadIdx.x];  // HERE
+        __syncthreads();
+        out[blockIdx.x * 64 + threadIdx.x] = d[threadIdx.x == 63 ? 0 : threadIdx.x];""",
+    ),
+    "tile_loop_without_its_second_barrier": (
+        "shared_race",
+        """__shared__ float s[64];
+        float sum = 0.0f;
+        for (int k = 0; k < 2; ++k) {
+            s[threadIdx.x] = in[k * 64 + threadIdx.x];  // HERE
+            __syncthreads();
+            sum += s[63 - threadIdx.x];  // HERE
+        }
+        out[blockIdx.x * 64 + threadIdx.x] = sum;""",
+    ),
+    "double_buffer_of_one": (
+        "shared_race",
+        """__shared__ float s[2][64];
+        s[0][threadIdx.x] = in[threadIdx.x];
+        __syncthreads();
+        for (int k = 0; k < 3; ++k) {
+            s[(k & 2) / 2][threadIdx.x] = s[k & 1][(threadIdx.x + 32) % 64];  // HERE
+            __syncthreads();
+        }
+        out[blockIdx.x * 64 + threadIdx.x] = s[1][threadIdx.x];""",
+    ),
+    "stencil_in_place": (
+        "global_race",
+        """int i = blockIdx.x * 64 + threadIdx.x;
+        out[i] = in[i];
+        __syncthreads();
+        if (i > 0) out[i] = 0.5f * (out[i - 1] + in[i]);  // HERE""",
+    ),
+    "syncwarp_without_its_lane": (
+        "warp_mask",
+        """__shared__ float s[64];
+        s[threadIdx.x] = in[threadIdx.x];
+        if (threadIdx.x % 32 < 8) __syncwarp(0x0000000fu);  // HERE
+        __syncthreads();
+        out[blockIdx.x * 64 + threadIdx.x] = s[threadIdx.x ^ 1];""",
+    ),
     "race_by_bytes_of_a_word": (
         "shared_race",
         """__shared__ unsigned char b[64];
@@ -229,3 +279,26 @@ def test_nothing_is_found_in_right_kernels(found: dict[str, Any], name: str) -> 
     status, message, findings = found[name]
     assert status == 0, message
     assert [f.sentence for f in findings] == []
+
+
+HOST_POINTER = """#include <cuda_runtime.h>
+__global__ void copy(float* out, const float* in) { out[threadIdx.x] = in ? 1.0f : 0.0f; }
+extern "C" cudaError_t from_host(float* out, cudaStream_t stream) {
+    float values[64] = {};
+    copy<<<1, 64, 0, stream>>>(out, values);  // HERE
+    return cudaGetLastError();
+}
+"""
+
+
+def test_host_pointer_is_found_at_its_launch(host: Host) -> None:
+    build = host.build(HOST_POINTER, ["from_host"])
+    assert build.ok, build.log
+    (result,) = host.run([(str(host.trace(build)), "from_host", [f32(64)])])
+    (finding,) = read_counters(result["counters"], None).findings
+    assert (finding.kind, finding.line) == ("host_pointer", 5)
+    assert "argument 2 of a launch points to the host's memory" in finding.text
+
+
+def test_there_are_enough_planted_bugs() -> None:
+    assert len(BUGS) + 1 >= 25

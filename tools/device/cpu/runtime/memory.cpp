@@ -237,7 +237,7 @@ void cpusim_declare_array(const void* pointer, size_t bytes) {
     else arrays.insert(it, range);
 }
 
-void cpusim_check_pointer(const void* pointer, int position) {
+void cpusim_check_pointer(const void* pointer, int position, int line) {
     uintptr_t address = uintptr_t(pointer);
     if (address < 65536 || near_allocation(address)) return;
     // Not in a buffer of ours: the stack and the heap of the host are no device memory; __device__ arrays are.
@@ -251,7 +251,7 @@ void cpusim_check_pointer(const void* pointer, int position) {
     bool on_stack = address > here && address - here < (uintptr_t(8) << 20);
     bool on_heap = (address > heap_probe ? address - heap_probe : heap_probe - address) < (uintptr_t(1) << 26);
     if (on_stack || on_heap)
-        report("host_pointer", "argument " + std::to_string(position + 1) + " of a launch points to the host's memory", 0);
+        report("host_pointer", "argument " + std::to_string(position + 1) + " of a launch points to the host's memory", line);
 }
 
 }

@@ -92,6 +92,7 @@ cudaError_t set_error(cudaError_t error, const std::string& detail = "", bool st
 [[noreturn]] void abort_launch(cudaError_t error, const std::string& text);
 std::string where();  // kernel, block and thread that run now
 size_t dynamic_limit(const void* function);
+size_t shared_bytes_used();    // of the running block, dynamic and static
 size_t shared_static_bytes();  // of the running launch, as far as its variables have been met
 size_t l1_bytes_per_block(uint64_t blocks, size_t threads, size_t shared_bytes);  // what shared memory leaves to each
 

@@ -428,6 +428,7 @@ namespace {
 cudaError_t launch_result = cudaSuccess;
 }
 
+size_t shared_bytes_used() { return shared_used; }
 size_t shared_static_bytes() { return shared_used - ((size_t(cpusim_state.dynamic_bytes) + 127) & ~size_t(127)); }
 
 void abort_launch(cudaError_t error, const std::string& text) {

@@ -284,7 +284,11 @@ bool check_race(const BlockTrace& b, Byte& s, unsigned t, uintptr_t address, uin
 }
 
 void shared_access(BlockTrace& b, uintptr_t address, int bytes, bool write, bool atomic, unsigned site) {
-    size_t offset = address - uintptr_t(shared_arena);
+    size_t offset = address - uintptr_t(shared_arena), size = shared_bytes_used();
+    if (offset + size_t(bytes) > size) {
+        report_sites("out_of_bounds", std::string(write ? "writes " : "reads ") + std::to_string(bytes) + " bytes, the last " + std::to_string(offset + size_t(bytes) - size) + " past the end of the block's " + std::to_string(size) + " bytes of shared memory", site, site);
+        return;
+    }
     if (b.shared.size() < offset + size_t(bytes)) b.shared.resize(std::min(shared_arena_bytes, (offset + size_t(bytes)) * 2 + 1024));
     unsigned t = cpusim_state.current;
     Access mine{barrier_time, b.warp_time[t >> 5], uint16_t(t), uint16_t(site)};
@@ -403,6 +407,8 @@ void access(uintptr_t address, int bytes, bool write, bool atomic, uintptr_t pc,
         return;
     }
     if (space == 0 && image_begin <= address && address < image_end && !find_allocation(address)) return;  // constant memory
+    if (address % unsigned(bytes) != 0)
+        report_sites("misaligned", std::string(write ? "writes " : "reads ") + std::to_string(bytes) + " bytes at once at an address that is no multiple of " + std::to_string(bytes) + ": a GPU stops with cudaErrorMisalignedAddress", index, index);
     if (space == 1) shared_access(b, address, bytes, write, atomic, index);
     else global_access(b, address, bytes, write, atomic, index);
     ++site.totals.accesses[space];

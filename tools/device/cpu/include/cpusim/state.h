@@ -79,7 +79,7 @@ extern cpusim::State cpusim_state;
 
 // Runs every block of the grid; `loop` runs threads of the current block until none is left to start.
 int cpusim_launch(const cpusim::LaunchConfig* config, void (*loop)(void*), void* closure);
-void cpusim_check_pointer(const void* pointer, int position);
+void cpusim_check_pointer(const void* pointer, int position, int line);
 void cpusim_place(cpusim::Slot* slot);
 int cpusim_block_barrier(cpusim::BlockOp op, int value, int line);
 void cpusim_grid_barrier(int line);
@@ -132,9 +132,9 @@ CPUSIM_UNTRACED void thread_loop(void* closure) {
 }
 
 template <class T>
-inline void check_argument(const T& argument, int position) {
+inline void check_argument(const T& argument, int position, int line) {
     if constexpr (std::is_pointer_v<T>) {
-        if constexpr (!std::is_function_v<std::remove_pointer_t<T>>) cpusim_check_pointer((const void*)argument, position);
+        if constexpr (!std::is_function_v<std::remove_pointer_t<T>>) cpusim_check_pointer((const void*)argument, position, line);
     }
 }
 
@@ -142,7 +142,7 @@ struct Launcher : LaunchConfig {
     template <class F, class... A>
     int operator()(F f, A&&... arguments) const {
         int position = 0;
-        (check_argument<std::remove_reference_t<A>>(arguments, position++), ...);
+        (check_argument<std::decay_t<A>>(arguments, position++, line), ...);
         (void)position;
         auto body = [&] { f(arguments...); };
         return cpusim_launch(this, &thread_loop<decltype(body)>, &body);
