@@ -91,9 +91,9 @@ class _Bench:
     def judged(self, runner: Runner, case: Case, arm: str) -> TimedCase:
         """Judge one call of a case."""
         seed = fresh_seed()
-        instance(self.task, case, self.precision, seed)  # drawn while others have the GPU
         known: dict[str, Any] = {"unit": self.unit, "arm": arm, "case": case.name, "set": case.set.value}
         try:
+            instance(self.task, case, self.precision, seed)  # drawn while others have the GPU
             outcome = check_case(
                 Exclusive(runner, self.hold),  # type: ignore[arg-type]
                 self.task, self.precision, case, (seed, seed), _ONE_CALL,
