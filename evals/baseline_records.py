@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 from ..benchmark.task import CaseSet
 from ..tools.device.gpu_model import GpuModel
 from ..tools.device.port import DeviceInfo
-from ..tools.records import Diagnosis, Profile, Record
+from ..tools.records import Diagnosis, Profile, Record, Status
 
 
 class Session(Record):
@@ -45,6 +45,11 @@ class TimedCase(Record):
     planned_us: float | None = None
     """Libraries: host time of planning, a call and waiting for it; nothing is kept but the library's own handle."""
     floor_us: float | None = None
+
+    @property
+    def settled(self) -> bool:
+        """False where memory was short at that moment: tried again."""
+        return self.status != Status.UNSUPPORTED or "memory" not in self.reason
 
 
 class ProfiledBaseline(Record):

@@ -75,7 +75,7 @@ def missing(
     known: Iterable[Record], tasks: Sequence[str], what: Sequence[str], sets: Sequence[CaseSet], device: str
 ) -> Iterator[Work]:
     """Yield the work left to do: a set after the other, profiles after the first, so that a kill leaves whole parts."""
-    cases = {(r.unit, r.arm, r.set, r.case) for r in known if isinstance(r, TimedCase)}
+    cases = {(r.unit, r.arm, r.set, r.case) for r in known if isinstance(r, TimedCase) and r.settled}
     profiled = {r.unit for r in known if isinstance(r, ProfiledBaseline)}
     units = [(load_task(name), precision) for name in tasks for precision in Precision]
     for number, set_ in enumerate(sets):

@@ -125,6 +125,8 @@ def test_only_what_the_data_lack_is_measured() -> None:
     assert left() == [(unit, kind, count) for kind, count in kinds for unit in units]
     assert left(timed(), what=["baseline"]) == [("relu-fp32", "paper", paper - 1), ("relu-bf16", "paper", paper)]
     assert left(timed(set="large"), what=["baseline"])[0] == ("relu-fp32", "paper", paper), "another set's case"
+    short = timed(status="unsupported", reason="its data need about 9 GB of memory, 2 GB are free")
+    assert left(short, what=["baseline"])[0] == ("relu-fp32", "paper", paper), "memory was short: tried again"
     assert left(PROFILED[0], what=["profile"]) == [("relu-bf16", "profile", 0)]
     assert left(timed(arm="PyTorch relu"), what=["library"])[0] == ("relu-fp32", "library paper", paper - 1)
 
