@@ -45,15 +45,24 @@ BUILD = Build(ok=True).model_dump(mode="json")
 WHERE = {"task": "dot_product", "precision": "fp32"}
 
 
-def test_ncu_profiles_the_heaviest_timed_case(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ncu_profiles_the_heaviest_timed_case_of_moderate_size(monkeypatch: pytest.MonkeyPatch) -> None:
     on(monkeypatch, Recorded())
     answer = ncu.invoke({"build": BUILD, **WHERE})
     assert answer["status"] == "ok"
-    heaviest = max(TASK.cases, key=lambda case: TASK.complexity(case.sizes))
-    assert TASK.complexity(heaviest.sizes) == TASK.complexity(
-        next(c for c in TASK.cases if c.name == answer["profile"]["case"]).sizes
-    )
+    profiled = next(case for case in TASK.cases if case.name == answer["profile"]["case"])
+    sizes = sorted(case.sizes["N"] for case in TASK.cases)
+    assert profiled.sizes["N"] == max(n for n in sizes if 8 * n < 192 << 20)  # two arrays of floats
+    assert profiled.sizes["N"] < sizes[-1]
     json.dumps(answer)
+
+
+def test_ncu_profiles_the_smallest_of_large_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Recorded()
+    on(monkeypatch, device)
+    large = sorted((c for c in TASK.cases if c.sizes["N"] >= 1 << 24), key=lambda c: -c.sizes["N"])
+    monkeypatch.setattr(ncu_module, "_LIGHT_BYTES", 1 << 20)
+    monkeypatch.setattr(device, "timed_cases", lambda task: large)
+    assert ncu.invoke({"build": BUILD, **WHERE})["profile"]["case"] == large[-1].name
 
 
 def test_ncu_profiles_the_case_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,3 +198,21 @@ def test_calibration_is_kept_and_used(tmp_path: Path, monkeypatch: pytest.Monkey
     assert json.loads(stored.read_text())["empty_launch_us"] == 2.7
     model = calibrated(gpu_model("NVIDIA H200"), tmp_path, "NVIDIA H200")
     assert (model.dram_gbps, model.fp32_tflops, model.empty_launch_us) == (4300, 58, 2.7)
+
+
+def test_calibration_lies_where_the_device_looks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cudamaster.cli import app
+    from typer.testing import CliRunner
+
+    asked = []
+
+    def calibrate(device: CudaDevice) -> dict[str, Any]:
+        asked.append(device._home)
+        return {"gpu": "x"}
+
+    monkeypatch.setenv("CUDAMASTER_HOME", str(tmp_path / "other"))
+    monkeypatch.setattr(CudaDevice, "calibrate", calibrate)
+    monkeypatch.setattr("cudamaster.graph.doctor.examine", lambda home: [])
+    CliRunner().invoke(app, ["doctor", "--calibrate", "--home", str(tmp_path / "home")])
+    assert asked == [tmp_path / "home"]
+    assert CudaDevice()._home == tmp_path / "home"  # what get_device makes
