@@ -11,7 +11,7 @@ from ..benchmark.task import Unit
 from ..graph.manifest import run_folder
 from ..tools.records import Bottleneck, Record
 from ..tools.result.measurements import Measurements
-from .suite import Suite, UnitResult, read_results
+from .suite import Suite, UnitResult, read_results, total_spent
 
 TAUS = (1.0, 2.0, 4.0, 8.0)
 """Thresholds of the paper's tables."""
@@ -62,8 +62,7 @@ def point_of(arm: str, suite: Suite, results: Mapping[Unit, UnitResult], measure
     weighted = [results[unit].weighted if unit in results else None for unit in suite.units]
     total = score(gains)
     count = len(suite.units)
-    costs = [result.cost for result in found]
-    money = [cost.usd for cost in costs]
+    spent = total_spent([result.cost for result in found])
     return Point(
         arm=arm,
         suite=suite.id,
@@ -73,10 +72,10 @@ def point_of(arm: str, suite: Suite, results: Mapping[Unit, UnitResult], measure
         tau={t: sum(p is not None and p > t for p in weighted) / count for t in TAUS},
         geomean=geometric_mean([1.0 if gain is None else gain for gain in gains]),
         weighted=sum(1.0 if p is None else p for p in weighted) / count,
-        tokens=sum(cost.input_tokens + cost.output_tokens for cost in costs) / count,
-        tokens_estimated=any(cost.tokens_estimated for cost in costs),
-        usd=None if None in money else sum(m for m in money if m is not None) / count,
-        calls=sum(cost.calls for cost in costs) / count,
+        tokens=(spent.input_tokens + spent.output_tokens) / count,
+        tokens_estimated=spent.tokens_estimated,
+        usd=None if spent.usd is None else spent.usd / count,
+        calls=spent.calls / count,
         seconds=sum(result.seconds for result in found) / count,
         transitions=dict(transitions(measured)),
     )

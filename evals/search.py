@@ -14,9 +14,9 @@ from ..graph.manifest import make_folder, write_json
 from ..graph.run import look
 from ..graph.story import read_state
 from ..tools.records import Record
-from ..tools.result.summary import Spent, Summary
+from ..tools.result.summary import Summary
 from .leg import advance, advance_to
-from .suite import ENDED, Suite, UnitResult, run_id_of, suite_folder
+from .suite import ENDED, Suite, UnitResult, run_id_of, suite_folder, total_spent
 
 
 class Rung(NamedTuple):
@@ -44,12 +44,15 @@ def ladder(width: int, rounds: int) -> tuple[Rung, ...]:
     sizes = [width]
     while sizes[-1] > 1:
         sizes.append((sizes[-1] + 1) // 2)
-    share = rounds // len(sizes)
-    each = [max(1, share // size) for size in sizes[:-1]]
-    each.append(rounds - sum(size * count for size, count in zip(sizes, each, strict=False)))
-    if each[-1] < 1:
-        least = sum(sizes)
-        raise RunError(f"best of {width} takes at least {least} rounds ({' + '.join(map(str, sizes))}): give --rounds")
+    if rounds < sum(sizes):
+        least = " + ".join(map(str, sizes))
+        raise RunError(f"best of {width} takes at least {sum(sizes)} rounds ({least}): give --rounds")
+    share, left, each = rounds // len(sizes), rounds, []
+    for place, size in enumerate(sizes[:-1]):
+        spare = left - sum(sizes[place + 1 :])  # every later run needs a round
+        each.append(max(1, min(share, spare) // size))
+        left -= size * each[-1]
+    each.append(left)
     return tuple(Rung(size, upto) for size, upto in zip(sizes, accumulate(each), strict=True))
 
 
@@ -97,16 +100,4 @@ def _result(unit: Unit, summary: Summary, names: list[str], home: Path | None) -
     spent = [look(name, home=home).spent for name in names]
     return UnitResult(
         unit=unit, run=summary.run, status=summary.status, summary=summary, runs=tuple(names), spent=total_spent(spent)
-    )
-
-
-def total_spent(spent: list[Spent]) -> Spent:
-    """Return what several runs cost together; the money is unknown if any of it is."""
-    money = [s.usd for s in spent if s.calls]
-    return Spent(
-        calls=sum(s.calls for s in spent),
-        input_tokens=sum(s.input_tokens for s in spent),
-        output_tokens=sum(s.output_tokens for s in spent),
-        usd=None if None in money else sum(m for m in money if m is not None),
-        tokens_estimated=any(s.tokens_estimated for s in spent),
     )

@@ -164,3 +164,15 @@ def read_results(suite: Suite, home: Path | None = None) -> dict[Unit, UnitResul
         except (FileNotFoundError, ValidationError):
             continue
     return found
+
+
+def total_spent(spent: Sequence[Spent]) -> Spent:
+    """Return what several runs cost together; the money is unknown if any of it is."""
+    money = [s.usd for s in spent if s.calls]
+    return Spent(
+        calls=sum(s.calls for s in spent),
+        input_tokens=sum(s.input_tokens for s in spent),
+        output_tokens=sum(s.output_tokens for s in spent),
+        usd=None if None in money else sum(m for m in money if m is not None),
+        tokens_estimated=any(s.tokens_estimated for s in spent),
+    )

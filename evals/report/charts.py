@@ -48,15 +48,15 @@ def tau_chart(curves: Mapping[str, Sequence[float | None]]) -> Markup:
 
 def unit_chart(results: Sequence[UnitResult], estimated: bool) -> Markup:
     """Return the speedup of every unit with its 95 % interval, the best first; failures are named."""
-    left, row = 150, 17
+    left, row, head = 150, 17, 6
     shown = sorted(results, key=lambda r: -(r.gain or 0.0))
     solved = [r.gain for r in shown if r.gain is not None]
     x = svg.log_axis([1.0, *solved, 2.0], left, WIDTH - 46)
-    bottom = TOP + row * len(shown)
+    bottom = head + row * len(shown)
     word = "estimated speedup" if estimated else "speedup"
-    parts = svg.horizontal(x, TOP, bottom, f"{word} over the baseline", "x")
+    parts = svg.horizontal(x, head, bottom, f"{word} over the baseline", "x")
     for place, result in enumerate(shown):
-        top = TOP + row * place
+        top = head + row * place
         parts.append(svg.text(left - 6, top + 12, result.unit.name, "name", "end"))
         if result.gain is None:
             parts.append(svg.text(x.at(1.0) + 4, top + 12, "failed", "bad"))
@@ -74,7 +74,7 @@ def unit_chart(results: Sequence[UnitResult], estimated: bool) -> Markup:
             parts += [svg.line(x.at(v), middle - 3, x.at(v), middle + 3, "interval") for v in interval]
             end = max(end, x.at(interval[1]))
         parts.append(svg.text(end + 5, top + 12, f"{result.gain:.3g}x", "value"))
-    parts.append(svg.line(x.at(1.0), TOP, x.at(1.0), bottom, "axis"))
+    parts.append(svg.line(x.at(1.0), head, x.at(1.0), bottom, "axis"))
     return svg.chart(parts, bottom + 36, "Speedup of every unit")
 
 
@@ -128,7 +128,7 @@ def roofline_chart(stories: Sequence[Story], gpu: GpuModel) -> Markup:
         )
         parts.append(svg.text(RIGHT, y.at(peak) - 4, f"{name}, {peak:.0f} TFLOP/s", "tick", "end"))
     start = max(x.low, y.low / slope)
-    parts.append(svg.text(x.at(start) + 4, y.at(start * slope) - 12, f"memory, {gpu.dram_gbps:.0f} GB/s", "tick"))
+    parts.append(svg.text(x.at(start * 2), y.at(start * slope * 2) + 16, f"memory, {gpu.dram_gbps:.0f} GB/s", "tick"))
     for story, before, after in pairs:
         places = []
         for point, kind, word in ((before, "before", "baseline"), (after, "after", "winner")):
@@ -230,19 +230,19 @@ def size_chart(cases: Sequence[CaseGain], estimated: bool) -> Markup:
     return svg.chart(parts, bottom + 36, "Time at every size")
 
 
-def ratio_chart(ratios: Mapping[str, float], first: str, second: str) -> Markup:
-    """Return how many times faster every unit is in the second suite than in the first."""
-    left, row = 150, 17
+def ratio_chart(ratios: Mapping[str, float], before: str, after: str) -> Markup:
+    """Return how many times faster every unit is in one suite than in another."""
+    left, row, top = 150, 17, 6
     shown = sorted(ratios.items(), key=lambda item: -item[1])
     x = svg.log_axis([0.8, 1.25, *ratios.values()], left, WIDTH - 46)
-    bottom = TOP + row * len(shown)
-    parts = svg.horizontal(x, TOP, bottom, f"{second} ÷ {first}", "x")
+    bottom = top + row * len(shown)
+    parts = svg.horizontal(x, top, bottom, f"{after} ÷ {before}", "x")
     for place, (name, ratio) in enumerate(shown):
-        top = TOP + row * place
-        parts.append(svg.text(left - 6, top + 12, name, "name", "end"))
+        at = top + row * place
+        parts.append(svg.text(left - 6, at + 12, name, "name", "end"))
         start, end = sorted((x.at(1.0), x.at(ratio)))
         kind = "bar better" if ratio >= 1.0 else "bar worse"
-        parts.append(svg.rect(start, top + 3, end - start, row - 6, kind, f"{name}: {ratio:.3g}x"))
-        parts.append(svg.text(max(x.at(ratio), x.at(1.0)) + 5, top + 12, f"{ratio:.3g}x", "value"))
-    parts.append(svg.line(x.at(1.0), TOP, x.at(1.0), bottom, "axis"))
-    return svg.chart(parts, bottom + 36, f"{second} against {first}")
+        parts.append(svg.rect(start, at + 3, end - start, row - 6, kind, f"{name}: {ratio:.3g}x"))
+        parts.append(svg.text(max(x.at(ratio), x.at(1.0)) + 5, at + 12, f"{ratio:.3g}x", "value"))
+    parts.append(svg.line(x.at(1.0), top, x.at(1.0), bottom, "axis"))
+    return svg.chart(parts, bottom + 36, f"{after} against {before}")

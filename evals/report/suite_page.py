@@ -72,7 +72,7 @@ def _tiles(point: Point, data: ReportData) -> list[tuple[str, str]]:
     tiles += [(f"{point.geomean:.3g}x", f"{word}, geometric mean over all")]
     tiles += [(f"{point.weighted:.3g}x", "the paper's P, mean"), (f"{point.tau[2.0]:.0%}", "of units with P > 2")]
     tiles += [(number(point.tokens), f"tokens a unit{estimated}")]
-    tiles += [("unknown" if point.usd is None else f"${point.usd:.4f}", "a unit")]
+    tiles += [("unknown" if point.usd is None else f"${point.usd:.4f}", "for the model, a unit")]
     busy = sum(sum(story.seconds.values()) for story in data.stories) / max(1, len(data.stories))
     return [*tiles, (f"{busy:.0f} s", "work a unit")]
 
