@@ -17,7 +17,7 @@ from typing import Any
 from cudamaster.benchmark.contract import DType, Precision, scalar
 from cudamaster.benchmark.registry import load_task
 from cudamaster.benchmark.task import Case, Task
-from cudamaster.tools.device.port import CallResult, Device, Runner
+from cudamaster.tools.device.port import Device, Runner
 from cudamaster.tools.records import Build, Candidate
 
 FOLDER = Path(__file__).parent / "kernels"
@@ -59,16 +59,16 @@ def with_headers(text: str) -> str:
     return _INCLUDE.sub(lambda found: with_headers((FOLDER / found[1]).read_text()), text)
 
 
-def kernel_set(name: str, precision: Precision) -> KernelSet:
+def kernel_set(task_name: str, precision: Precision) -> KernelSet:
     """Return the kernels of a unit."""
-    task, body = load_task(name), with_headers((FOLDER / f"{name}.cu").read_text())
+    task, body = load_task(task_name), with_headers((FOLDER / f"{task_name}.cu").read_text())
     found = _DEFINITION.findall(body)
-    variants = tuple((kind, label) for only, kind, label in found if only in ("", precision.upper()))
+    variants = tuple((kind, name) for only, kind, name in found if only in ("", precision.name))
     contract = task.contract
     names = ", ".join([*(a.name for a in contract.arguments), "workspace", "stream"])
     parameters = ", ".join([*(a.declaration(precision) for a in contract.arguments), "void* workspace"])
     selecting = contract.model_copy(update={"arguments": (*contract.arguments, scalar(SELECTOR, DType.I32))})
-    branches = "\n".join(f"    if ({SELECTOR} == {i}) return {label}({names});" for i, (_, label) in enumerate(variants))
+    branches = "\n".join(f"    if ({SELECTOR} == {i}) return {name}({names});" for i, (_, name) in enumerate(variants))
     sizes = ", ".join(a.name for a in contract.sizes)
     source = f"""{with_headers('#include "prelude.cuh"')}
 typedef {DType.STORAGE.resolve(precision).c_name} T;
@@ -100,17 +100,14 @@ class Selected:
         chosen = case.model_copy(update={"scalars": {**case.scalars, SELECTOR: self.index}})
         self.runner.load_case(chosen, arrays, new_pointers=new_pointers)
 
-    def call(self, poison: int = 0xFF, positions: Any = None) -> CallResult:
-        return self.runner.call(poison, positions)
-
-    def close(self) -> None:
-        self.runner.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.runner, name)
 
     def __enter__(self) -> Selected:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.runner.close()
 
 
 @dataclass(frozen=True)

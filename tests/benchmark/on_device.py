@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,18 +51,30 @@ def seeds_of(case: Case, seed: int) -> tuple[int, int]:
 class Extremes:
     """Keeps, per name, the largest or smallest value and where it was."""
 
-    def __init__(self, better: Any) -> None:
-        self.better, self.found = better, {}
+    def __init__(self, better: Any, found: dict[str, Any] | None = None) -> None:
+        self.better, self.found = better, dict(found or {})
 
     def add(self, name: str, value: float, case: str, seed: int) -> None:
-        if name not in self.found or self.better(value, self.found[name]["value"]):
-            self.found[name] = {"value": value, "case": case, "seed": seed}
+        self.merge({name: {"value": value, "case": case, "seed": seed}})
+
+    def merge(self, found: dict[str, Any]) -> None:
+        """Take what is further out in others' findings."""
+        for name, there in found.items():
+            if name not in self.found or self.better(there["value"], self.found[name]["value"]):
+                self.found[name] = there
 
 
-def kernels_on(device_name: str, name: str, precision: Precision, seeds: int, until: float) -> dict[str, Any]:
+BETTER = {"honest": float.__gt__, "libraries": float.__gt__, "mistakes": float.__lt__, "mutants": float.__lt__}
+"""Of honest results the largest error counts, of wrong ones the smallest effect."""
+
+
+def kernels_on(
+    device_name: str, name: str, precision: Precision, seeds: range, *, until: float = float("inf"), every: int = 1
+) -> dict[str, Any]:
     """Run every kernel of a unit; return the largest honest errors and the smallest effects of mistakes by name.
 
-    The judge looks at two data sets of a case, so seeds go in pairs. After the time `until` no pair is begun.
+    The judge looks at two data sets of a case, so seeds go in pairs. After the time `until` no pair is begun. An honest
+    kernel is run at one in `every` cases, at others for each pair.
 
     A mistake's effect for a seed is that at the first case that rejects it; a seed that no case rejects gives its
     largest ratio, which is then at most 1.
@@ -71,15 +84,17 @@ def kernels_on(device_name: str, name: str, precision: Precision, seeds: int, un
     if not build.ok:
         raise RuntimeError(f"{name}-{precision}: {build.log}")
     cases = smallest_first(kernels.task, kernels.task.in_set(CaseSet.SMALL))
-    honest, mistakes = Extremes(float.__gt__), Extremes(float.__lt__)
+    honest, mistakes = Extremes(BETTER["honest"]), Extremes(BETTER["mistakes"])
     caught_at: dict[int, Case] = {}
+    done = 0
     with device.open(build, kernels.selecting, precision) as process:
-        for seed in range(0, seeds, 2):
+        for turn, seed in enumerate(seeds[::2]):
             if time.time() > until:
-                seeds = seed
                 break
-            for case in cases:
+            for number, case in enumerate(cases):
                 for index in (i for i, (kind, _) in enumerate(kernels.variants) if kind == "HONEST"):
+                    if (number + index + turn) % every:
+                        continue
                     selected = Selected(process, index)
                     outcome = check_case(selected, kernels.task, precision, case, seeds_of(case, seed))
                     passed = outcome.status is Status.PASS
@@ -96,33 +111,43 @@ def kernels_on(device_name: str, name: str, precision: Precision, seeds: int, un
                         break
                     largest = max(largest, outcome.evidence.worst_ratio)
                 mistakes.add(kernels.variants[index][1], largest, where.name, seed)
-    return {"honest": honest.found, "mistakes": mistakes.found, "kernel_seeds": seeds}
+            done += 2
+    return {"honest": honest.found, "mistakes": mistakes.found, "kernel_seeds": done}
 
 
-def libraries_on(name: str, precision: Precision, seeds: int) -> dict[str, Any]:
-    """Return the largest error of each library's result by name, or why there is none."""
+def libraries_on(name: str, precision: Precision, seeds: int, until: float = float("inf")) -> dict[str, Any]:
+    """Return the largest error of each library's result by name; and at how many cases a library declines, and why.
+
+    After the time `until` no case is begun.
+    """
     import torch
 
     strict()
-    task, honest, missing = load_task(name), Extremes(float.__gt__), {}
     torch.set_num_threads(1)
+    task, results, declined = load_task(name), Extremes(BETTER["libraries"]), {}
     for case, seed in ((c, s) for c in task.in_set(CaseSet.SMALL) for s in range(seeds)):
+        if time.time() > until:
+            break
         data = instance(task, case, precision, seeds_of(case, seed)[0])
         tensors = to_gpu(data.memory, task.contract, precision)
         for label, compute in LIBRARIES[name].items():
-            if label in missing:
+            if seed and (label, case.name) in declined:
                 continue
             try:
                 outputs = compute(tensors, case)
             except (ImportError, RuntimeError, TypeError, ValueError) as error:
-                missing[label] = f"{type(error).__name__} at {case.name}: {str(error).splitlines()[0][:200]}"
-                honest.found.pop(label, None)
+                declined[label, case.name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:160]}"
                 continue
             for argument in task.contract.outputs:
+                if argument.name in case.null:
+                    continue
                 memory = from_gpu(outputs[argument.name], argument.dtype.resolve(precision))
                 found = compare(memory, data.expected[argument.name], argument, precision, case.sizes, 0xFF)
-                honest.add(label, found.worst_ratio, case.name, seed)
-    return {"libraries": honest.found, "libraries_missing": missing}
+                results.add(label, found.worst_ratio, case.name, seed)
+    reasons: dict[str, dict[str, Any]] = {}
+    for (label, case_name), reason in declined.items():
+        reasons.setdefault(label, {"cases": 0, "first": case_name, "reason": reason})["cases"] += 1
+    return {"libraries": results.found, "declined": reasons}
 
 
 def outputs_altered(name: str, precision: Precision, seeds: int) -> dict[str, Any]:
@@ -134,16 +159,34 @@ def outputs_altered(name: str, precision: Precision, seeds: int) -> dict[str, An
     return {"mutants": smallest.found}
 
 
-def jobs(device: str, seeds: int, until: float) -> Iterator[tuple[str, Precision, Any, tuple[Any, ...]]]:
+SHARE = 26
+"""Seeds of a unit that one process takes."""
+
+
+def jobs(device: str, seeds: int, until: float, names: Sequence[str]) -> Iterator[tuple[str, Precision, Any]]:
     """Yield unit and work, the longest first."""
-    for name in NAMES:
-        for precision in Precision:
-            yield name, precision, kernels_on, (device, name, precision, seeds, until)
-    for name in NAMES:
-        for precision in Precision:
-            if device == "cuda":
-                yield name, precision, libraries_on, (name, precision, seeds)
-            yield name, precision, outputs_altered, (name, precision, seeds)
+    units = [(name, precision) for name in names for precision in Precision]
+    for start in range(0, seeds, SHARE):
+        share = range(start, min(start + SHARE, seeds))
+        for name, precision in units:
+            yield name, precision, partial(kernels_on, device, name, precision, share, until=until)
+    for name, precision in units:
+        if device == "cuda" and LIBRARIES[name]:
+            yield name, precision, partial(libraries_on, name, precision, seeds, until)
+        yield name, precision, partial(outputs_altered, name, precision, seeds)
+
+
+def merge(unit: dict[str, Any], found: dict[str, Any]) -> None:
+    """Add what one piece of work found to what is known of a unit."""
+    for key, value in found.items():
+        if key in BETTER:
+            known = Extremes(BETTER[key], unit.get(key))
+            known.merge(value)
+            unit[key] = known.found
+        elif key == "kernel_seeds":
+            unit[key] = unit.get(key, 0) + value
+        else:
+            unit[key] = value
 
 
 def measure(
@@ -156,18 +199,23 @@ def measure(
         "units": {}, "errors": {},
     }  # fmt: skip
     with ProcessPoolExecutor(workers) as pool:
-        todo = [j for j in jobs(device_name, seeds, time.time() + limit_s) if j[0] in names]
-        futures = {pool.submit(work, *arguments): (n, p, work) for n, p, work, arguments in todo}
+        todo = jobs(device_name, seeds, time.time() + limit_s, names)
+        futures = {pool.submit(work): (n, p, work.func.__name__) for n, p, work in todo}
         for future in as_completed(futures):
             name, precision, work = futures[future]
             try:
-                result["units"].setdefault(f"{name}-{precision}", {}).update(future.result())
+                merge(result["units"].setdefault(f"{name}-{precision}", {}), future.result())
             except Exception as error:  # what others found must not be lost
-                result["errors"][f"{name}-{precision} {work.__name__}"] = f"{type(error).__name__}: {error}"
-            print(f"{time.monotonic() - start:.0f} s: {name}-{precision} {work.__name__}", flush=True)
+                result["errors"][f"{name}-{precision} {work}"] = f"{type(error).__name__}: {error}"
+            print(f"{time.monotonic() - start:.0f} s: {name}-{precision} {work}", flush=True)
             result["seconds"] = round(time.monotonic() - start)
             out.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
     return result
+
+
+def _times(ratio: float) -> str:
+    """Return a multiple of the bound as text."""
+    return "exact" if ratio >= EXACT else f"{ratio:.3g}"
 
 
 def table(result: dict[str, Any]) -> str:
@@ -187,25 +235,37 @@ def table(result: dict[str, Any]) -> str:
         "| unit | seeds | honest | largest error | of | wrong, rejected | weakest | its effect |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for unit, found in sorted(result["units"].items()):
-        honest = {**found.get("honest", {}), **found.get("libraries", {})}
-        wrong = {**found.get("mistakes", {}), **found.get("mutants", {})}
+    units = sorted((unit, found) for unit, found in result["units"].items() if found.get("kernel_seeds"))
+    for unit, found in units:
+        libraries = {name: there for name, there in found.get("libraries", {}).items() if there["value"] <= 1}
+        honest = {**found["honest"], **libraries}
+        wrong = {**found["mistakes"], **found.get("mutants", {})}
         worst = max(honest, key=lambda n: honest[n]["value"])
         weakest = min(wrong, key=lambda n: wrong[n]["value"])
         effect = wrong[weakest]["value"]
         rejected = sum(w["value"] > 1 for w in wrong.values())
         lines.append(
-            f"| {unit} | {found['kernel_seeds']} | {len(found.get('honest', {}))} + {len(found.get('libraries', {}))} "
+            f"| {unit} | {found['kernel_seeds']} | {len(found['honest'])} + {len(libraries)} "
             f"| {honest[worst]['value']:.3f} | {worst.replace('_', ' ')}, {honest[worst]['case']} "
             f"| {rejected} of {len(wrong)} | {weakest.replace('_', ' ')} "
-            f"| {'exact' if effect >= EXACT else f'{effect:.3g}'} |"
+            f"| {_times(effect)} |"
         )
-    missing = [
-        f"- {unit}: {name}: {why[:120]}"
-        for unit, found in sorted(result["units"].items())
-        for name, why in found.get("libraries_missing", {}).items()
+    outside = [
+        f"- {unit}: {name}: {_times(there['value'])} at {there['case']}"
+        for unit, found in units
+        for name, there in found.get("libraries", {}).items()
+        if there["value"] > 1
     ]
-    return "\n".join([*lines, *(["", "Libraries without a result:", "", *missing] if missing else [])])
+    declined = [
+        f"- {unit}: {name}: {why['cases']} cases, first {why['first']}: {why['reason']}"
+        for unit, found in units
+        for name, why in found.get("declined", {}).items()
+    ]
+    if outside:
+        lines += ["", "Libraries that round more than the task allows, which the judge rejects:", "", *outside]
+    if declined:
+        lines += ["", "Cases that a library declines:", "", *declined]
+    return "\n".join(lines)
 
 
 def main() -> None:

@@ -6,10 +6,11 @@ from functools import cache
 
 import pytest
 from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.registry import task_names
 from cudamaster.benchmark.task import CaseSet
 from cudamaster.tests.benchmark.kernel_sets import NAMES, SelectingDevice, kernel_set, smallest_first
 from cudamaster.tests.benchmark.margins import EXACT
-from cudamaster.tests.benchmark.on_device import kernels_on, table
+from cudamaster.tests.benchmark.on_device import kernels_on, merge, table
 from cudamaster.tools.device.cpu.device import CpuDevice
 from cudamaster.tools.device.port import DeviceUnavailable
 from cudamaster.tools.judge.verify import verify
@@ -17,8 +18,9 @@ from cudamaster.tools.records import Status
 
 PAIRS = [(name, precision) for name in NAMES for precision in Precision]
 units = pytest.mark.parametrize(("name", "precision"), PAIRS, ids=[f"{n}-{p}" for n, p in PAIRS])
-QUICK = [(name, list(Precision)[index % 2]) for index, name in enumerate(NAMES)]
-"""The fast suite takes each task in one precision."""
+_EACH_HEADER = ("gelu", "dot_product", "matrix_mul", "layer_norm", "spmv_csr", "spmv_coo", "softmax", "stencil_2d")
+QUICK = {(name, list(Precision)[index % 2]) for index, name in enumerate(_EACH_HEADER)}
+"""The fast suite takes one or two tasks of each header in one precision."""
 some_quick = pytest.mark.parametrize(
     ("name", "precision"),
     [pytest.param(n, p, marks=[] if (n, p) in QUICK else pytest.mark.slow, id=f"{n}-{p}") for n, p in PAIRS],
@@ -33,6 +35,10 @@ def cpu_device():
     except DeviceUnavailable as error:
         pytest.skip(str(error))
     return device
+
+
+def test_every_task_has_kernels():
+    assert list(NAMES) == task_names()
 
 
 @some_quick
@@ -56,7 +62,7 @@ def test_the_judge_accepts_every_honest_kernel_and_rejects_every_mistake(name, p
 @units
 def test_it_is_so_over_fifty_seeds(name, precision):
     cpu_device()
-    found = kernels_on("cpu", name, precision, 50, until=float("inf"))
+    found = kernels_on("cpu", name, precision, range(50), every=4)
     assert found["kernel_seeds"] == 50
     assert {n: f for n, f in found["honest"].items() if f["value"] > 0.5} == {}
     assert {n: f for n, f in found["mistakes"].items() if f["value"] <= 1} == {}
@@ -66,7 +72,7 @@ def test_it_is_so_over_fifty_seeds(name, precision):
 @pytest.mark.timeout(600)
 @units
 def test_it_is_so_on_a_gpu(name, precision):
-    found = kernels_on("cuda", name, precision, 4, until=float("inf"))
+    found = kernels_on("cuda", name, precision, range(4))
     assert {n: f for n, f in found["honest"].items() if f["value"] > 0.5} == {}
     assert {n: f for n, f in found["mistakes"].items() if f["value"] <= 1} == {}
 
@@ -79,14 +85,34 @@ def test_there_are_enough_of_them(name, precision):
     assert len(set(kernels.variants)) == len(kernels.variants)
 
 
+FOUND = {
+    "honest": {"tree": {"value": 0.25, "case": "N=3"}},
+    "libraries": {"BLAS": {"value": 0.5, "case": "N=5"}, "coarse BLAS": {"value": 7.0, "case": "N=6"}},
+    "declined": {"BLAS": {"cases": 2, "first": "N=1", "reason": "RuntimeError: too small"}},
+    "mistakes": {"tail_dropped": {"value": EXACT, "case": "N=1"}, "in_bf16": {"value": 3.14159, "case": "N=9"}},
+    "kernel_seeds": 7,
+}
+
+
 def test_the_table_names_the_worst_honest_and_the_weakest_wrong_result():
-    found = {
-        "honest": {"tree": {"value": 0.25, "case": "N=3"}},
-        "libraries": {"BLAS": {"value": 0.5, "case": "N=5"}},
-        "mistakes": {"tail_dropped": {"value": EXACT, "case": "N=1"}, "in_bf16": {"value": 3.14159, "case": "N=9"}},
-        "kernel_seeds": 7,
-    }
     device = {"name": "cuda", "gpu": "A GPU", "driver": "1.2", "compiler": "nvcc 3"}
-    text = table({"device": device, "date": "2026-01-02", "seeds": 7, "units": {"dot-fp32": found}})
+    text = table({"device": device, "date": "2026-01-02", "seeds": 7, "units": {"dot-fp32": FOUND}})
     assert "A GPU, driver 1.2, nvcc 3, 2026-01-02" in text
     assert "| dot-fp32 | 7 | 1 + 1 | 0.500 | BLAS, N=5 | 2 of 2 | in bf16 | 3.14 |" in text
+    assert "rejects:\n\n- dot-fp32: coarse BLAS: 7 at N=6" in text
+    assert "- dot-fp32: BLAS: 2 cases, first N=1: RuntimeError: too small" in text
+
+
+def test_shares_of_the_seeds_make_one_result():
+    share = {
+        "honest": {"tree": {"value": 0.3, "case": "N=4"}},
+        "mistakes": {"in_bf16": {"value": 2.0, "case": "N=8"}, "tail_dropped": {"value": EXACT, "case": "N=1"}},
+        "kernel_seeds": 5,
+    }
+    unit = {}
+    for found in (FOUND, share, FOUND):
+        merge(unit, found)
+    assert unit["kernel_seeds"] == 19
+    assert unit["honest"]["tree"] == {"value": 0.3, "case": "N=4"}
+    assert unit["mistakes"]["in_bf16"] == {"value": 2.0, "case": "N=8"}
+    assert unit["libraries"] == FOUND["libraries"]

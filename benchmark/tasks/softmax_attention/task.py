@@ -32,8 +32,8 @@ CONTRACT = Contract(
 def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
     q, k, v = (a.extents(case.sizes) for a in CONTRACT.inputs)
     if case.distribution == "equal_weights":
-        # All scores are 0, and kv_len is a power of two: the result is a plain mean of small whole numbers. Of one sign,
-        # so that their sums outgrow the 8 bits of a sum kept in bf16.
+        # All scores are 0, and kv_len is a power of two: the result is a plain mean of small whole numbers, of one
+        # sign, so that their sums outgrow the 8 bits of a sum kept in bf16.
         values = np.abs(inputs.values("integers", v, rng, terms=case.sizes["kv_len"]))
         return {"Q": np.zeros(q), "K": inputs.uniform(k, rng), "V": values}
     if case.distribution == "selection":
