@@ -183,8 +183,11 @@ __global__ void group_sums(const int* in, int* total, int* largest, int* scanned
     const int sum = cg::reduce(tile, v, cg::plus<int>());
     const int most = cg::reduce(tile, v, cg::greater<int>());
     const int running = cg::inclusive_scan(tile, v, cg::plus<int>());
-    if (i < n) scanned[i] = running;
-    if (i < n) partner[i] = tile.shfl(v, tile.size() - 1 - tile.thread_rank());
+    const int opposite = tile.shfl(v, tile.size() - 1 - tile.thread_rank());
+    if (i < n) {
+        scanned[i] = running;
+        partner[i] = opposite;
+    }
     if (tile.thread_rank() == 0) {
         atomicAdd(total, sum);
         atomicMax(largest, most);
