@@ -8,6 +8,7 @@ from .rules.block_scan import BlockScan
 from .rules.flatten import Flatten
 from .rules.float_literals import FloatLiterals
 from .rules.fuse_launches import FuseLaunches
+from .rules.fuse_levels import FuseLevels
 from .rules.grid_stride import GridStride
 from .rules.narrow_index import NarrowIndex
 from .rules.rank_merge import RankMerge
@@ -34,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     TileTranspose(),
     FloatLiterals(),
     Flatten(),
+    FuseLevels(),
     FuseLaunches(),
     SpreadRows(),
     Vectorize(),
