@@ -25,6 +25,9 @@ types: $(VENV)/.dev
 	MYPYPATH=$(VENV)/pkg $(BIN)/mypy --cache-dir $(VENV)/mypy -m cudamaster -m cudamaster.cli \
 	  $(foreach layer,benchmark tools prompts models nodes graph evals,-p cudamaster.$(layer))
 
+docs: $(VENV)/.docs          ## the site, in site/; any warning or dead link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cudamaster needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
@@ -37,5 +40,9 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres,community,report,ray]'
 	touch $@ $(VENV)/.base
 
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .cudamaster
+	rm -rf $(VENV) build dist site *.egg-info .cudamaster
