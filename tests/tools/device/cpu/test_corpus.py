@@ -241,7 +241,8 @@ CASES: dict[str, tuple[str, list[Any], list[Floats], float]] = {
     ),
     "groups": (
         "groups", [INTS, i32(1), i32(1), i32(1000), i32(1000), 1000],
-        [np.array([INTS.sum()]), np.array([INTS.max()]), np.cumsum(PADDED, 1).reshape(-1)[:1000], PADDED[:, ::-1].reshape(-1)[:1000]], 0,
+        [np.array([INTS.sum()]), np.array([INTS.max()]), np.cumsum(PADDED, 1).reshape(-1)[:1000],
+         PADDED[:, ::-1].reshape(-1)[:1000]], 0,
     ),
     "top-32": ("largest_32", [TALL.reshape(-1), f32(96), 3, 200], [-np.sort(-TALL, 1)[:, :32]], 0),
     "half-transpose": (
