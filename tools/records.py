@@ -134,6 +134,8 @@ class Verdict(Record):
     detail: str = ""
     """Evidence in full: compiler log, evidence of the failing cases, for a model or a person."""
     cases: tuple[CaseEvidence, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was seen besides, and does not decide: one sentence each."""
     checked_with_nvcc: bool = False
     device: str = ""
 

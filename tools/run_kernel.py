@@ -12,7 +12,9 @@ from ..benchmark.registry import load_task
 from .answers import answers
 from .device.select import get_device
 from .judge.gain import with_gain
+from .judge.unchanged import unchanged_build
 from .judge.verify import verify
+from .judge.winner import second_look
 from .records import Build
 
 
@@ -27,6 +29,7 @@ class RunKernelInput(BaseModel):
     baseline: dict[str, Any] | None = Field(default=None, description="Build to compare with; none: verify only.")
     baseline_source: str = Field(default="", description="Source of the baseline if it isn't the task's own.")
     may_be_baseline: bool = Field(default=False, description="Judge the baseline too, instead of calling it unchanged.")
+    winner: bool = Field(default=False, description="Look again as at winners: repeated calls, sizes in no list, ncu.")
     seed: int | None = Field(default=None, description="Seed of the data; none: a fresh one.")
 
 
@@ -41,6 +44,7 @@ def run_kernel(
     baseline: dict[str, Any] | None = None,
     baseline_source: str = "",
     may_be_baseline: bool = False,
+    winner: bool = False,
     seed: int | None = None,
 ) -> dict[str, Any]:
     """Verify a build at every case and time it. Answers {"status", "verdict": Verdict, "gain": … or null}."""
@@ -50,7 +54,12 @@ def run_kernel(
     verdict = verify(built, what, unit, where, seed=seed, source=source, baseline_source=original)
     gain = None
     if against is not None:
+        if not may_be_baseline:
+            verdict = unchanged_build(verdict, built, against)
         verdict, gain = with_gain(verdict, built, against, what, unit, where)
+        if winner:
+            verdict = second_look(verdict, gain, built, against, what, unit, where)
+            gain = gain if verdict.passed else None
     return {
         "status": verdict.status.value,
         "verdict": verdict.model_dump(mode="json"),

@@ -76,7 +76,7 @@ def check_case(
         with phase("call"):
             result = runner.call(step.pattern, data.positions)
         with phase("compare"):
-            status, evidence = _judge_call(result, data, task, precision, case, seeds[step.data], step)
+            status, evidence = judge_call(result, data, task, precision, case, seeds[step.data], step)
         worst, elements = max(worst, evidence.worst_ratio), evidence.elements
         if status is not Status.PASS:
             return CaseOutcome(status, evidence)
@@ -86,7 +86,7 @@ def check_case(
     )
 
 
-def _judge_call(
+def judge_call(
     result: CallResult, data: Instance, task: Task, precision: Precision, case: Case, seed: int, step: Step
 ) -> tuple[Status, CaseEvidence]:
     """Return the status of one call and its evidence."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from ..records import Record
 
+_MAGIC: Final = b"\x7fELF\x02\x01"
 _SYMTAB: Final = 2
 _RELA: Final = 4
 _DYNAMIC: Final = 6
@@ -48,7 +49,7 @@ class _Section:
 def read_library(path: Path) -> Library | None:
     """Read a 64-bit little-endian ELF file; None if it is something else."""
     data = path.read_bytes()
-    if data[:6] != b"\x7fELF\x02\x01":
+    if data[:6] != _MAGIC:
         return None
     machine = struct.unpack_from("<H", data, 0x12)[0]
     sections = _sections(data)
@@ -83,8 +84,10 @@ def read_library(path: Path) -> Library | None:
 
 
 def section_data(path: Path, name: str) -> bytes:
-    """Return the content of a section; empty if there is none of that name."""
+    """Return the content of a section; empty if there is none of that name, or the file is something else."""
     data = path.read_bytes()
+    if data[:6] != _MAGIC:
+        return b""
     return next((data[s.offset : s.offset + s.size] for s in _sections(data) if s.name == name), b"")
 
 

@@ -8,6 +8,7 @@ from ..device.port import Device
 from ..records import Build, Candidate, EstimatedSpeedup, Record, Speedup, Verdict
 from .gain import with_gain
 from .source_gates import source_verdict
+from .unchanged import unchanged_build
 from .verify import verify
 
 
@@ -41,6 +42,7 @@ def judge(
     verdict = verify(build, task, precision, device, seed=seed)
     if baseline is None:
         return Judgement(verdict=verdict, build=build)
+    verdict = unchanged_build(verdict, build, baseline)
     verdict, gain = with_gain(verdict, build, baseline, task, precision, device)
     return Judgement(verdict=verdict, build=build, gain=gain)
 

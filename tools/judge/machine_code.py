@@ -35,8 +35,9 @@ def same_program(build: Build, baseline: Build) -> bool:
     return first is not None and first == second
 
 
-def narrow_instructions(library: Path) -> tuple[str, ...]:
+def narrow_instructions(build: Build) -> tuple[str, ...]:
     """Return, one phrase per kernel, the half-precision and tensor instructions in it; empty without a disassembler."""
+    library = Path(build.device_code or build.library)
     kernels = _split(_disassembled(library)) if section_data(library, ".nv_fatbin") else []
     found = []
     for name, (_, code) in zip(demangled([name for name, _ in kernels]), kernels, strict=True):
@@ -57,13 +58,13 @@ def _is_narrow(text: str) -> bool:
 
 @cache
 def _program(library: Path) -> str | None:
-    """Return a hash of all instructions; None if the GPU's can't be read here."""
-    on_gpu = section_data(library, ".nv_fatbin")
+    """Return a hash of all instructions; None if they can't be read here."""
+    on_host, on_gpu = section_data(library, ".text"), section_data(library, ".nv_fatbin")
     sass = _disassembled(library) if on_gpu else ""
-    if on_gpu and not sass:
+    if not on_host or (on_gpu and not sass):
         return None
     kernels = sorted("\n".join(m["text"].strip() for m in _LINE.finditer(code)) for _, code in _split(sass))
-    digest = hashlib.sha256(section_data(library, ".text"))
+    digest = hashlib.sha256(on_host)
     digest.update(_STRING.sub(b"", section_data(library, ".rodata")))  # numbers stay, names don't matter
     digest.update("\0".join(kernels).encode())
     return digest.hexdigest()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
@@ -52,7 +50,7 @@ def test_other_resources_tell_programs_apart_without_a_look():
 def test_half_and_tensor_instructions_are_counted_and_constants_are_not(monkeypatch, tmp_path):
     monkeypatch.setattr(machine_code, "section_data", lambda path, name: b"x")
     monkeypatch.setattr(machine_code, "_disassembled", lambda path: SASS)
-    assert narrow_instructions(tmp_path) == ("k: 1 HFMA2", "t: 2 HMMA.1684.F32.TF32")
+    assert narrow_instructions(Build(ok=True, library=str(tmp_path))) == ("k: 1 HFMA2", "t: 2 HMMA.1684.F32.TF32")
 
 
 def test_the_same_device_code_under_other_names_is_the_same_program(monkeypatch, tmp_path):
@@ -74,4 +72,4 @@ def test_sass_of_a_real_library():
         for source in (SOURCE, SOURCE.replace("kernel", "sunset"))
     ]
     assert same_program(*builds)
-    assert narrow_instructions(Path(builds[0].library)) == ()
+    assert narrow_instructions(builds[0]) == ()

@@ -34,6 +34,7 @@ _COMPARED_HERE: Final = 1 << 20
 """Inputs up to this many bytes come back and are compared here; larger ones are compared by the host program."""
 _BEYOND_STREAM_US: Final = 50.0
 """A device-wide synchronize after the stream's own takes a few microseconds if nothing else runs."""
+_CALLS_THAT_LEAK: Final = 3
 _KILL_S: Final = 10.0
 _NUMPY_NAMES: Final = {DType.F32: "float32", DType.BF16: "uint16", DType.I32: "int32"}
 
@@ -124,6 +125,8 @@ class RunnerProcess:
         self._dead: CallResult | None = None
         self._buffers: list[_Buffer] = []
         self._workspace_bytes = 0
+        self._leaks = 0
+        """Calls in a row that kept device memory."""
         self._threads = 0
         """Threads of the process before the first call."""
         self._pending = b""
@@ -484,8 +487,14 @@ class RunnerProcess:
         )
 
     def _left_behind(self, reply: Mapping[str, Any]) -> list[str]:
-        more = int(reply.get("threads", 0)) - self._threads
-        return [f"{more} threads were started and are still there after the call"] if more > 0 else []
+        found = []
+        if (more := int(reply.get("threads", 0)) - self._threads) > 0:
+            found.append(f"{more} threads were started and are still there after the call")
+        kept = int(reply.get("kept_bytes", 0))
+        self._leaks = self._leaks + 1 if kept > 0 else 0
+        if self._leaks >= _CALLS_THAT_LEAK:  # the driver may need memory of its own now and then
+            found.append(f"call after call keeps some of device memory, the last one {kept:,} bytes")
+        return found
 
     def _guard_damage(self, view: mmap.mmap | bytes, at: int) -> list[str]:
         import numpy as np

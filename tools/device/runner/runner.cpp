@@ -239,6 +239,7 @@ void poison(int byte) {
 struct Outcome {
   int entry_code = 0, last_code = 0, sync_code = 0;
   double wall_us = 0, beyond_stream_us = 0;
+  long long kept_bytes = 0;  // device memory that the call allocated and did not free
 };
 
 int call_entry() {
@@ -254,6 +255,8 @@ Outcome call_once(int poison_byte) {
   }
   write_guards(workspace, buffers.size());
   check(cudaDeviceSynchronize(), "preparing a call");
+  size_t free_before = 0, free_after = 0, total = 0;
+  cudaMemGetInfo(&free_before, &total);
 #ifdef WITH_TIMING
   // The given stream does not block others, and outputs are poisoned behind a pause on it: what a candidate launches on
   // another stream runs before the poison and is wiped out.
@@ -274,6 +277,7 @@ Outcome call_once(int poison_byte) {
   if (!o.sync_code) o.sync_code = device_code;
   o.beyond_stream_us = now_us() - end;
   o.wall_us = end - start;
+  if (!o.sync_code && cudaMemGetInfo(&free_after, &total) == cudaSuccess && free_after < free_before) o.kept_bytes = static_cast<long long>(free_before - free_after);
   o.last_code = last_error();
   return o;
 }
@@ -294,7 +298,7 @@ std::string outcome_json(const Outcome& o) {
   std::ostringstream out;
   out << "\"entry\": " << o.entry_code << ", \"last\": " << o.last_code << ", \"sync\": " << o.sync_code
       << ", \"error\": " << quoted(code ? describe(code) : "") << ", \"wall_us\": " << o.wall_us
-      << ", \"beyond_stream_us\": " << o.beyond_stream_us << ", \"threads\": " << sandbox::threads();
+      << ", \"beyond_stream_us\": " << o.beyond_stream_us << ", \"threads\": " << sandbox::threads() << ", \"kept_bytes\": " << o.kept_bytes;
   return out.str();
 }
 

@@ -75,7 +75,7 @@ def test_no_other_process_and_no_network(start: Start) -> None:
     for kind in ("net", "ipc", "pid", "mnt", "user"):
         assert os.readlink(f"/proc/{runner.pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}")
     assert runner.pid != 2
-    assert int(Path(f"/proc/{runner.pid}/status").read_text().split("NSpid:")[1].split()[-1]) == 2
+    assert int(Path(f"/proc/{runner.pid}/status").read_text().split("NSpid:")[1].splitlines()[0].split()[-1]) == 2
 
 
 def test_no_capability_is_left(start: Start) -> None:
