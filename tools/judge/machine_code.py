@@ -31,7 +31,7 @@ def same_program(build: Build, baseline: Build) -> bool:
     """
     if sorted(_used(build)) != sorted(_used(baseline)):
         return False
-    first, second = (_program(Path(one.library)) for one in (build, baseline))
+    first, second = (_program(Path(one.device_code or one.library)) for one in (build, baseline))
     return first is not None and first == second
 
 
