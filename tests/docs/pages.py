@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"(?:<!-- (?P<mark>[^>]*?) -->\n)?^```(?P<kind>\w+)\n(?P<tex
 
 @dataclass(frozen=True)
 class Block:
-    """One block. `mark` is the comment right above it: `gpu`, or `needs: …` or `not run: …` where it is not run here."""
+    """One block. `mark` is the comment right above it: `gpu`, or `needs: …` or `not run: …` where it is not run."""
 
     kind: str
     text: str

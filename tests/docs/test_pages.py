@@ -28,6 +28,8 @@ def commands(block: Block) -> list[list[str]]:
     for line in block.text.splitlines():
         for piece in re.split(r"\|\||&&|[|;]", re.sub(r"\d?>(&\d| ?\S+)", "", line)):
             if re.search(r"(^|[ '\"])cudamaster ", piece) and not piece.startswith(("echo ", "pip ", "#")):
+                for quote in ("'", '"'):  # a command within a quoted one
+                    piece = piece.replace(quote, " ") if piece.count(quote) % 2 else piece
                 words = shlex.split(piece.replace("'", " "), comments=True)
                 found.append(words[words.index("cudamaster") + 1 :])
     return found
