@@ -64,10 +64,11 @@ _WHY_NOT: Final[tuple[tuple[str, str], ...]] = (
 )
 _NEVER: Final = {
     "__managed__", "at_quick_exit", "atexit", "clock_gettime", "dl_iterate_phdr", "dlmopen", "dlopen", "dlsym",
-    "dlvsym", "environ", "execl", "execlp", "execv", "execve", "execvp", "fdopen", "fopen", "freopen", "getenv",
-    "gettimeofday", "longjmp", "memfd_create", "mmap", "mprotect", "mremap", "munmap", "nanosleep", "openat", "popen",
-    "posix_spawn", "process_vm_readv", "process_vm_writev", "pthread_create", "ptrace", "putenv", "quick_exit",
-    "setenv", "setjmp", "shm_open", "sigaction", "thrd_create", "usleep", "vfork",
+    "dlvsym", "environ", "execl", "execlp", "execv", "execve", "execvp", "fdopen", "fopen", "freopen", "getcwd",
+    "getenv", "gettimeofday", "longjmp", "memfd_create", "mmap", "mprotect", "mremap", "munmap", "nanosleep",
+    "openat", "opendir", "popen", "posix_spawn", "process_vm_readv", "process_vm_writev", "pthread_create", "ptrace",
+    "putenv", "quick_exit", "readlink", "scandir", "setenv", "setjmp", "shm_open", "sigaction", "thrd_create",
+    "usleep", "vfork",
 }  # fmt: skip
 """Names of the host's that nothing else has: they need not be called to be forbidden."""
 _HOST: Final = {

@@ -36,7 +36,7 @@ _MOST_DEVICE_BYTES: Final = 4 << 20
 def symbol_faults(path: Path, contract: Contract) -> tuple[str, ...]:
     """Return what is wrong with a library, one sentence each; "may not" in it: forbidden rather than forgotten.
 
-    Imports are judged only where the CUDA runtime itself is imported: a runtime linked into the library brings its own.
+    Imports are not judged where the CUDA runtime is linked into the library: it brings its own.
     """
     library = read_library(path)
     if library is None:
@@ -45,7 +45,7 @@ def symbol_faults(path: Path, contract: Contract) -> tuple[str, ...]:
     faults = [
         f'the library does not export {name}: define it with extern "C"' for name in sorted(wanted - library.exported)
     ]
-    if any(name.startswith("cuda") for name in library.imported):
+    if not any(name.startswith("libcudart_static") for name in library.constructors):
         faults += [
             f"the library calls {name}, which a candidate may not" for name in sorted(library.imported & _FORBIDDEN)
         ]
