@@ -32,8 +32,8 @@ def diagnosis_page(baselines: Sequence[ProfiledBaseline]) -> str:
     lines = [
         f"# The baselines, {kind} one {first.gpu}",
         "",
-        f"{len(baselines)} baselines, each at its heaviest case of the paper. Generated from the recorded profiles by",
-        "`python -m cudamaster.evals.baselines`.",
+        f"{len(baselines)} baselines, each at the heaviest of the paper's cases that fits into 192 MB. Generated from the",
+        "recorded profiles by `python -m cudamaster.evals.baselines`.",
         "",
         "## Classes",
         "",
