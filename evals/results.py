@@ -1,7 +1,8 @@
 """A suite's results as committed data and as a page made from them alone.
 
-`python -m cudamaster.evals.results SUITE DATA.json PAGE.md [--home DIR] [--libraries FILE]` gathers what the suite's
-runs measured into DATA.json (if the suite is in the home) and writes PAGE.md from DATA.json.
+`python -m cudamaster.evals.results SUITE DATA.json PAGE.md [--home DIR] [--libraries FILE] [--with SUITE …]` gathers
+what the suite's runs measured into DATA.json (if the suite is in the home) and writes PAGE.md from DATA.json. The units
+of the suites after `--with`, which may have run on other GPUs of the same kind, join those of the first.
 """
 
 from __future__ import annotations
@@ -42,6 +43,26 @@ def gather(suite_id: str, home: Path) -> SuiteData:
         suite=suite,
         results=tuple(results[unit] for unit in suite.units if unit in results),
         measurements=tuple(Measurements.model_validate_json(f.read_bytes()) for f in files if f.exists()),
+    )
+
+
+def joined(parts: Sequence[SuiteData]) -> SuiteData:
+    """Return suites as one, under the first one's name; the first result and measurement of a unit count.
+
+    Raises:
+        ValueError: they were run with different options.
+    """
+    first = parts[0].suite
+    for part in parts[1:]:
+        if (part.suite.options, part.suite.search) != (first.options, first.search):
+            raise ValueError(f"suites {first.id} and {part.suite.id} were run with different options: they don't join")
+    units = {unit: None for part in parts for unit in part.suite.units}
+    results = {result.unit: result for part in reversed(parts) for result in part.results}
+    measured = {row.unit: row for part in reversed(parts) for row in part.measurements}
+    return SuiteData(
+        suite=first.model_copy(update={"units": tuple(units)}),
+        results=tuple(results[unit] for unit in units if unit in results),
+        measurements=tuple(measured[unit.name] for unit in units if unit.name in measured),
     )
 
 
@@ -112,11 +133,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("page", type=Path)
     parser.add_argument("--title", default="")
+    parser.add_argument("--with", dest="others", metavar="SUITE", nargs="*", default=[])
     parser.add_argument("--libraries", type=Path, help="what `evals.baselines` measured on the same GPU")
     parser.add_argument("--home", type=Path, default=default_home())
     given = parser.parse_args(arguments)
     if suite_folder(given.suite, given.home).exists():
-        write_json(given.data, gather(given.suite, given.home))
+        write_json(given.data, joined([gather(suite, given.home) for suite in (given.suite, *given.others)]))
     data = SuiteData.model_validate_json(given.data.read_bytes())
     libraries = library_times(read_measured(given.libraries)) if given.libraries else {}
     given.page.write_text(page(data, given.title or f"Suite {data.suite.id}", libraries))

@@ -11,7 +11,7 @@ from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import UnknownTask
 from cudamaster.benchmark.task import Unit
 from cudamaster.evals.bench import bench, choose_units
-from cudamaster.evals.results import SuiteData, gather, page
+from cudamaster.evals.results import SuiteData, gather, joined, page
 from cudamaster.evals.suite import Suite, UnitResult, open_suite, read_results, suite_folder, write_result
 from cudamaster.evals.table import gains, markdown, suite_score
 from cudamaster.graph.errors import RunError
@@ -135,6 +135,20 @@ def test_the_page_is_made_from_the_data_alone(tmp_path: Path) -> None:
     same = SuiteData.model_validate_json(data.model_dump_json())
     assert page(same, "A title") == page(data, "A title")
     assert "dot_product-fp32" in page(data, "A title")
+
+
+def test_suites_of_the_same_options_join(tmp_path: Path) -> None:
+    for name, part in (("one", UNITS[:2]), ("two", UNITS[1:3])):
+        suite = open_suite(name, part, Options(), tmp_path)
+        for unit in part:
+            write_result(suite, ended(unit, 2.0 if name == "one" else 3.0), tmp_path)
+    data = joined([gather(name, tmp_path) for name in ("one", "two")])
+    assert (data.suite.id, data.suite.units) == ("one", tuple(UNITS[:3]))
+    assert [row.unit for row in data.results] == list(UNITS[:3])
+    assert gains(data.suite, {row.unit: row for row in data.results}) == [2.0, 2.0, 3.0]
+    other = open_suite("other", UNITS[3:], Options(rounds=9), tmp_path)
+    with pytest.raises(ValueError, match="different options"):
+        joined([data, gather(other.id, tmp_path)])
 
 
 def test_the_page_tells_how_far_the_best_is_from_a_library() -> None:
