@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from ... import inputs, rounding, sampling
+from ... import inputs, sampling
 from ...cases import cases, scalar_of
-from ...contract import Contract, DType, Precision, array_in, array_out, scalar, size
-from ...rounding import UNIT
-from ...standardize import standardize
-from ...task import Arrays, Case, Drawn, Expected, Outputs, Task
+from ...contract import Contract, Precision, array_in, array_out, scalar, size
+from ...normalization import standardize, weighted
+from ...task import Arrays, Case, Drawn, Outputs, Task
 from ...work import compulsory_bytes
 
 CONTRACT = Contract(
@@ -38,11 +37,8 @@ def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
 
 def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
     exchangeable = case.distribution in inputs.EXCHANGEABLE
-    normalized, of_normalized = standardize(arrays["in"], scalar_of(case, "eps"), axis=0, exchangeable=exchangeable)
-    scaled = arrays["gamma"] * normalized
-    value = scaled + arrays["beta"]
-    error = np.abs(arrays["gamma"]) * of_normalized + UNIT * (np.abs(scaled) + np.abs(value) + np.abs(arrays["beta"]))
-    return {"out": Expected(value, rounding.bound(value, error, DType.STORAGE.resolve(precision)))}
+    normalized, error = standardize(arrays["in"], scalar_of(case, "eps"), axis=0, exchangeable=exchangeable)
+    return {"out": weighted(normalized, error, arrays["gamma"], arrays["beta"], precision)}
 
 
 def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:

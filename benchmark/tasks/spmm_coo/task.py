@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
-from ... import inputs, sparse
+from ... import sparse
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...task import Arrays, Case, Drawn, Outputs, Task
@@ -27,23 +27,15 @@ CONTRACT = Contract(
 
 
 def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
-    rows, cols, nnz, K = (case.sizes[name] for name in ("rows", "cols", "nnz", "K"))
-    row, col = inputs.coo(sparse.pattern_of(case), rows, cols, nnz, rng)
-    X, values = sparse.factors(case, (cols, K), rng)
-    return {"values": values, "row_idx": row, "col_idx": col, "X": X}
-
-
-def _entries(arrays: Arrays) -> sparse.Entries:
-    return sparse.Entries(arrays["row_idx"], arrays["col_idx"], arrays["values"])
+    return sparse.draw_coo(case, rng)
 
 
 def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
-    return {"Y": sparse.times_matrix(case.sizes["rows"], _entries(arrays), arrays["X"], case, precision)}
+    return sparse.product(sparse.coo(arrays), arrays, case, precision)
 
 
 def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
-    rows, entries = case.sizes["rows"], _entries(arrays)
-    return {"Y": sparse.sample_times_matrix(rows, entries, arrays["X"], case, precision, rng)}
+    return sparse.sample(sparse.coo(arrays), arrays, case, precision, rng)
 
 
 TASK = Task(

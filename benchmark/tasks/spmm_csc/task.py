@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.random import Generator
 
-from ... import inputs, sparse
+from ... import sparse
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...task import Arrays, Case, Drawn, Outputs, Task
@@ -28,25 +27,15 @@ CONTRACT = Contract(
 
 
 def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
-    rows, cols, nnz, K = (case.sizes[name] for name in ("rows", "cols", "nnz", "K"))
-    # Columns take the part that rows have in the other formats: `empty_rows` leaves columns empty.
-    offsets, row = inputs.csr(sparse.pattern_of(case), cols, rows, nnz, rng)
-    X, values = sparse.factors(case, (cols, K), rng)
-    return {"values": values, "row_idx": row, "col_offsets": offsets, "X": X}
-
-
-def _entries(arrays: Arrays) -> sparse.Entries:
-    lengths = np.diff(arrays["col_offsets"])
-    return sparse.Entries(arrays["row_idx"], np.repeat(np.arange(lengths.size), lengths), arrays["values"])
+    return sparse.draw_csc(case, rng)
 
 
 def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
-    return {"Y": sparse.times_matrix(case.sizes["rows"], _entries(arrays), arrays["X"], case, precision)}
+    return sparse.product(sparse.csc(arrays), arrays, case, precision)
 
 
 def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
-    rows, entries = case.sizes["rows"], _entries(arrays)
-    return {"Y": sparse.sample_times_matrix(rows, entries, arrays["X"], case, precision, rng)}
+    return sparse.sample(sparse.csc(arrays), arrays, case, precision, rng)
 
 
 TASK = Task(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 from numpy.random import Generator
 
-from ... import inputs, sparse
+from ... import sparse
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...task import Arrays, Case, Drawn, Outputs, Task
@@ -31,32 +28,15 @@ CONTRACT = Contract(
 
 
 def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
-    rows, cols, longest, nnz, K = (case.sizes[name] for name in ("rows", "cols", "max_nnz", "nnz", "K"))
-    columns = inputs.ell(sparse.pattern_of(case, "random"), rows, cols, longest, nnz, rng)
-    X, entries = sparse.factors(case, (cols, K), rng)
-    values = np.zeros(columns.shape)
-    values[columns >= 0] = entries
-    return {"values": values, "col_ids": columns, "X": X}
-
-
-def _entries(arrays: Arrays) -> sparse.Entries:
-    return sparse.entries_of_ell(arrays["values"], arrays["col_ids"])
+    return sparse.draw_ell(case, rng)
 
 
 def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
-    return {"Y": sparse.times_matrix(case.sizes["rows"], _entries(arrays), arrays["X"], case, precision)}
+    return sparse.product(sparse.ell(arrays), arrays, case, precision)
 
 
 def sample(arrays: Arrays, case: Case, precision: Precision, rng: Generator) -> Outputs:
-    rows, entries = case.sizes["rows"], _entries(arrays)
-    return {"Y": sparse.sample_times_matrix(rows, entries, arrays["X"], case, precision, rng)}
-
-
-def _paper(cols: int) -> tuple[Case, ...]:
-    """One entry in a hundred, in rows of random length: padded to what the longest of 2048 has, nearly always."""
-    mean = cols / 100
-    longest = math.ceil(mean + 4 * math.sqrt(mean))
-    return cases("paper", rows=2048, cols=cols, max_nnz=longest, nnz=2048 * cols // 100, K=4096)
+    return sparse.sample(sparse.ell(arrays), arrays, case, precision, rng)
 
 
 TASK = Task(
@@ -75,7 +55,13 @@ TASK = Task(
         *cases("small", "empty_rows", rows=[2, 129], cols=64, max_nnz=700, nnz=700, K=36),
         *cases("small", "banded", rows=150, cols=[100, 600], max_nnz=9, nnz=1200, K=20),
         *cases("small", "duplicates", rows=67, cols=50, max_nnz=15, nnz=1000, K=12),
-        *(case for k in (10, 11, 12, 13, 14) for case in _paper(2**k)),
+        *(
+            case
+            for k in range(10, 15)
+            for case in cases(
+                "paper", rows=2048, cols=2**k, max_nnz=sparse.ell_length(2**k), nnz=2048 * 2**k // 100, K=4096
+            )
+        ),
         *cases("large", rows=2**17, cols=2**17, max_nnz=33, nnz=2**21, K=512),
         *cases("large", "power_law", rows=2**16, cols=2**16, max_nnz=128, nnz=2**20, K=1024),
         *cases("hidden", "integers", exact=True, rows=211, cols=500, max_nnz=701, nnz=10_007, K=[1, 97]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
-from ... import inputs, sparse
+from ... import sparse
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...task import Arrays, Case, Drawn, Outputs, Task
@@ -26,15 +26,11 @@ CONTRACT = Contract(
 
 
 def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
-    rows, cols, nnz = (case.sizes[name] for name in ("rows", "cols", "nnz"))
-    row, col = inputs.coo(sparse.pattern_of(case), rows, cols, nnz, rng)
-    x, values = sparse.factors(case, (cols,), rng)
-    return {"values": values, "row_idx": row, "col_idx": col, "x": x}
+    return sparse.draw_coo(case, rng)
 
 
 def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
-    entries = sparse.Entries(arrays["row_idx"], arrays["col_idx"], arrays["values"])
-    return {"y": sparse.times_vector(case.sizes["rows"], entries, arrays["x"], case, precision)}
+    return sparse.product(sparse.coo(arrays), arrays, case, precision)
 
 
 TASK = Task(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.random import Generator
 
-from ... import inputs, sparse
+from ... import sparse
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...task import Arrays, Case, Drawn, Outputs, Task
@@ -27,17 +26,11 @@ CONTRACT = Contract(
 
 
 def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
-    rows, cols, nnz = (case.sizes[name] for name in ("rows", "cols", "nnz"))
-    # Columns take the part that rows have in the other formats: `empty_rows` leaves columns empty.
-    offsets, row = inputs.csr(sparse.pattern_of(case), cols, rows, nnz, rng)
-    x, values = sparse.factors(case, (cols,), rng)
-    return {"values": values, "row_idx": row, "col_offsets": offsets, "x": x}
+    return sparse.draw_csc(case, rng)
 
 
 def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
-    col = np.repeat(np.arange(case.sizes["cols"]), np.diff(arrays["col_offsets"]))
-    entries = sparse.Entries(arrays["row_idx"], col, arrays["values"])
-    return {"y": sparse.times_vector(case.sizes["rows"], entries, arrays["x"], case, precision)}
+    return sparse.product(sparse.csc(arrays), arrays, case, precision)
 
 
 TASK = Task(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.random import Generator
 
-from ... import inputs, rounding
+from ... import sparse
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
-from ...task import Arrays, Case, Drawn, Expected, Outputs, Task
+from ...task import Arrays, Case, Drawn, Outputs, Task
 from ...work import compulsory_bytes
 
 CONTRACT = Contract(
@@ -24,28 +23,14 @@ CONTRACT = Contract(
         array_out("y", "rows"),
     ),
 )
-PATTERNS = ("power_law", "empty_rows", "banded")
 
 
 def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
-    rows, cols, nnz = (case.sizes[name] for name in ("rows", "cols", "nnz"))
-    pattern, distribution = case.distribution, "uniform"
-    if pattern not in PATTERNS:
-        pattern, distribution = "power_law" if case.exact else "even", case.distribution
-    offsets, columns = inputs.csr(pattern, rows, cols, nnz, rng)
-    x, values = inputs.factors(distribution, (cols,), (nnz,), rng, terms=nnz)
-    return {"values": values, "col_idx": columns, "row_offsets": offsets, "x": x}
+    return sparse.draw_csr(case, rng)
 
 
 def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
-    rows, lengths = case.sizes["rows"], np.diff(arrays["row_offsets"])
-    products = arrays["values"] * arrays["x"][arrays["col_idx"]]
-    of_row = np.repeat(np.arange(rows), lengths)
-    value = np.bincount(of_row, products, minlength=rows)
-    if case.exact:
-        return {"y": Expected(value)}
-    error = rounding.sum_error(np.bincount(of_row, np.abs(products), minlength=rows), terms=lengths)
-    return {"y": Expected(value, rounding.bound(value, error, DType.STORAGE.resolve(precision)))}
+    return sparse.product(sparse.csr(arrays), arrays, case, precision)
 
 
 TASK = Task(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 from numpy.random import Generator
 
-from ... import inputs, sparse
+from ... import sparse
 from ...cases import cases
 from ...contract import Contract, DType, Precision, array_in, array_out, size
 from ...task import Arrays, Case, Drawn, Outputs, Task
@@ -30,24 +27,11 @@ CONTRACT = Contract(
 
 
 def generate(case: Case, precision: Precision, rng: Generator) -> Drawn:
-    rows, cols, longest, nnz = (case.sizes[name] for name in ("rows", "cols", "max_nnz", "nnz"))
-    columns = inputs.ell(sparse.pattern_of(case, "random"), rows, cols, longest, nnz, rng)
-    x, entries = sparse.factors(case, (cols,), rng)
-    values = np.zeros(columns.shape)
-    values[columns >= 0] = entries
-    return {"values": values, "col_ids": columns, "x": x}
+    return sparse.draw_ell(case, rng)
 
 
 def reference(arrays: Arrays, case: Case, precision: Precision) -> Outputs:
-    entries = sparse.entries_of_ell(arrays["values"], arrays["col_ids"])
-    return {"y": sparse.times_vector(case.sizes["rows"], entries, arrays["x"], case, precision)}
-
-
-def _paper(cols: int) -> tuple[Case, ...]:
-    """One entry in a hundred, in rows of random length: padded to what the longest of 2048 has, nearly always."""
-    mean = cols / 100
-    longest = math.ceil(mean + 4 * math.sqrt(mean))
-    return cases("paper", rows=2048, cols=cols, max_nnz=longest, nnz=2048 * cols // 100)
+    return sparse.product(sparse.ell(arrays), arrays, case, precision)
 
 
 TASK = Task(
@@ -66,7 +50,11 @@ TASK = Task(
         *cases("small", "empty_rows", rows=[2, 129], cols=64, max_nnz=700, nnz=700),
         *cases("small", "banded", rows=300, cols=[100, 600], max_nnz=9, nnz=2500),
         *cases("small", "duplicates", rows=67, cols=50, max_nnz=15, nnz=1000),
-        *(case for k in range(10, 16) for case in _paper(2**k)),
+        *(
+            case
+            for k in range(10, 16)
+            for case in cases("paper", rows=2048, cols=2**k, max_nnz=sparse.ell_length(2**k), nnz=2048 * 2**k // 100)
+        ),
         *cases("large", rows=2**20, cols=2**20, max_nnz=96, nnz=2**26),
         *cases("large", "power_law", rows=2**18, cols=2**18, max_nnz=256, nnz=2**23),
         *cases("hidden", "integers", exact=True, rows=1009, cols=5000, max_nnz=701, nnz=100_003),

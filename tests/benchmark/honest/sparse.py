@@ -3,27 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from cudamaster.benchmark.sparse import Entries, entries_of_ell
 
 from .sums import SUMS, F
-
-
-def coo(arrays):
-    return Entries(arrays["row_idx"], arrays["col_idx"], arrays["values"])
-
-
-def csr(arrays):
-    row = np.repeat(np.arange(arrays["row_offsets"].size - 1), np.diff(arrays["row_offsets"]))
-    return Entries(row, arrays["col_idx"], arrays["values"])
-
-
-def csc(arrays):
-    col = np.repeat(np.arange(arrays["col_offsets"].size - 1), np.diff(arrays["col_offsets"]))
-    return Entries(arrays["row_idx"], col, arrays["values"])
-
-
-def ell(arrays):
-    return entries_of_ell(arrays["values"], arrays["col_ids"])
 
 
 def terms(entries, right):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from .sparse import csc, variants
+from cudamaster.benchmark.sparse import csc
+
+from .sparse import variants
 
 VARIANTS = variants(csc)

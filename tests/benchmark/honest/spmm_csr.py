@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from .sparse import csr, variants
+from cudamaster.benchmark.sparse import csr
+
+from .sparse import variants
 
 VARIANTS = variants(csr)

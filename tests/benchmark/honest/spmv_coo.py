@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from .sparse import coo, variants
+from cudamaster.benchmark.sparse import coo
+
+from .sparse import variants
 
 VARIANTS = variants(coo)

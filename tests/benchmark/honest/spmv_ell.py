@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from .sparse import ell, variants
+from cudamaster.benchmark.sparse import ell
+
+from .sparse import variants
 
 VARIANTS = variants(ell)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..honest.sparse import csr
+from cudamaster.benchmark.sparse import csr
+
 from ..sparse_mistakes import mistakes
 
 MISTAKES = mistakes(csr)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..honest.sparse import coo
+from cudamaster.benchmark.sparse import coo
+
 from ..sparse_mistakes import mistakes
 
 MISTAKES = mistakes(coo)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..honest.sparse import csc
+from cudamaster.benchmark.sparse import csc
+
 from ..sparse_mistakes import mistakes
 
 MISTAKES = mistakes(csc)

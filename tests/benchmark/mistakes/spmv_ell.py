@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..honest.sparse import ell
+from cudamaster.benchmark.sparse import ell
+
 from ..sparse_mistakes import mistakes
 
 MISTAKES = mistakes(ell)
