@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tree_sitter import Node
 
-from .syntax import Source, assigned_names, declared_name, edited, real, statements, text, walk
+from .syntax import assigned_names, declared_name, edited, parsed, real, statements, text, walk
 
 
+@lru_cache(maxsize=64)
 def inlined(source: str) -> str:
     """Write out lambdas and device functions that take a pointer, if they are one `return` each."""
     for _ in range(8):
@@ -20,15 +22,15 @@ def inlined(source: str) -> str:
 
 
 def _once(source: str) -> str:
-    parsed = Source(source)
+    tree = parsed(source)
     helpers: dict[str, tuple[list[str], str, Node | None]] = {}
-    for name, node in parsed.functions.items():
+    for name, node in tree.functions.items():
         reads = any(c.type == "__device__" for c in node.children) and "*" in text(
             node.child_by_field_name("declarator")
         )
         if reads and (found := _one_return(node)) is not None:
             helpers[name] = (*found, None)
-    for kernel in parsed.kernels:
+    for kernel in tree.kernels:
         local = dict(helpers)
         for node in walk(kernel.body):
             if node.type == "lambda_expression" and node.parent is not None and node.parent.type == "init_declarator":
@@ -71,7 +73,7 @@ def _one_return(node: Node) -> tuple[list[str], str] | None:
 
 def _without_unused(source: str, name: str) -> str:
     """Drop a lambda that is called no more."""
-    for kernel in Source(source).kernels:
+    for kernel in parsed(source).kernels:
         for node in walk(kernel.body):
             if node.type != "declaration" or not any(n.type == "lambda_expression" for n in walk(node)):
                 continue

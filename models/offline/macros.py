@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from .syntax import Source, code_only, edited, text, walk
+from .syntax import code_only, edited, parsed, text, walk
 
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\(([^)]*)\))?[ \t]+([^\n\\]+)$", re.M)
 
 
+@lru_cache(maxsize=64)
 def expanded(source: str) -> str:
     """Replace the file's one-line macros in the bodies of kernels, innermost first; everything else stays."""
     macros = {
@@ -19,7 +21,7 @@ def expanded(source: str) -> str:
         return source
     for _ in range(8):
         edits = []
-        for kernel in Source(source).kernels:
+        for kernel in parsed(source).kernels:
             for node in walk(kernel.body):
                 if node.type == "call_expression":
                     name = text(node.child_by_field_name("function"))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from .inline import inlined
 from .macros import expanded
-from .syntax import Source, edited, statements, text, walk
+from .syntax import edited, parsed, statements, text, walk
 
 
+@lru_cache(maxsize=64)
 def plain(source: str) -> str:
     """Write out macros and small helpers; say `i >= n + 1` where a thread leaves at `i > n`."""
     source = inlined(expanded(source))
     edits = []
-    for kernel in Source(source).kernels:
+    for kernel in parsed(source).kernels:
         for node in walk(kernel.body):
             if node.type != "if_statement":
                 continue

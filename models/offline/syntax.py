@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
@@ -427,9 +427,15 @@ class Source:
         return filled[0], filled[1], filled[2]
 
 
+@lru_cache(maxsize=64)
+def parsed(code: str) -> Source:
+    """Return the source of a text: rules look at the same few texts over and over."""
+    return Source(code)
+
+
 def reread(source: Source, code: str) -> Source:
     """Return a source of this text: the same one, with all that it knows, if the text is the same."""
-    return source if code == source.text else Source(code)
+    return source if code == source.text else parsed(code)
 
 
 # --- small readers ---------------------------------------------------------------------------------------------------

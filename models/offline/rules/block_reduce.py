@@ -12,7 +12,7 @@ from tree_sitter import Node
 from ..emit import BLOCKS_UP_TO, configuration_edits, dedented, helper_name, indented, on_host, with_helper
 from ..loops import ParallelLoop, global_index, parallel_loops
 from ..rule import Rule, Setting
-from ..syntax import Kernel, Source, code_only, declared_name, edited, real, squeezed, text, walk, within
+from ..syntax import Kernel, Source, code_only, declared_name, edited, parsed, real, squeezed, text, walk, within
 
 BLOCK_SUM = """\
 // Sum over a block of whole warps; thread 0 gets it.
@@ -58,7 +58,7 @@ class BlockReduce(Rule):
         for kernel in source.kernels:
             changed = self._kernel(source, kernel, setting)
             if changed is None and (guarded := _guarded(source, kernel)) is not None:
-                other = Source(guarded)
+                other = parsed(guarded)
                 again = other.kernel(kernel.name)
                 changed = self._kernel(other, again, setting) if again is not None else None
             if changed is not None:

@@ -79,7 +79,8 @@ def _is_dear(kernel: Kernel) -> bool:
         right = node.child_by_field_name("right")
         if operator not in ("/", "%", "*") or right is None or right.type == "number_literal":
             continue
-        if _integer(kernel, node) and "gridDim" not in text(node) and (operator != "*" or _in_loop(node)):
+        of_the_grid = "gridDim" in text(node) or "blockDim" in text(node)
+        if _integer(kernel, node) and not of_the_grid and (operator != "*" or _in_loop(node)):
             return True
     return False
 

@@ -19,6 +19,7 @@ from ..syntax import (
     Source,
     coefficient,
     edited,
+    parsed,
     real,
     reread,
     statements,
@@ -79,7 +80,7 @@ class TileProduct(Rule):
         spelled = reread(source, expanded(source.text))
         for kernel in spelled.kernels:
             flat = unflattened(spelled, kernel)
-            for form in (spelled, Source(flat) if flat is not None else None):
+            for form in (spelled, parsed(flat) if flat is not None else None):
                 seen = form.kernel(kernel.name) if form is not None else None
                 product = find_product(seen) if seen is not None else None
                 if form is None or seen is None or product is None:

@@ -22,6 +22,7 @@ from ..syntax import (
     coefficient,
     declared_name,
     edited,
+    parsed,
     reread,
     shows,
     squeezed,
@@ -89,7 +90,7 @@ class VectorColumns(Rule):
         spelled = reread(source, plain(source.text))
         for kernel in spelled.kernels:
             flat = unflattened(spelled, kernel)
-            for form in (spelled, Source(flat) if flat is not None else None):
+            for form in (spelled, parsed(flat) if flat is not None else None):
                 seen = form.kernel(kernel.name) if form is not None else None
                 changed = self._kernel(form, seen, setting) if form is not None and seen is not None else None
                 if changed is not None:
