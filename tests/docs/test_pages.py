@@ -19,6 +19,7 @@ from cudamaster.tests.docs.pages import PAGES, ROOT, Block, blocks, name
 from cudamaster.tools.device.port import DeviceUnavailable
 from cudamaster.tools.device.select import get_device
 
+COMMAND: Any = typer.main.get_command(app)
 pages = pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES])
 
 
@@ -45,7 +46,7 @@ def test_every_command_in_the_pages_exists_with_its_options(page: Path, monkeypa
 
 def parse(words: list[str], where: str) -> None:
     """Parse a command line without doing what it says."""
-    command: Any = typer.main.get_command(app)
+    command = COMMAND
     path = ["cudamaster"]
     while getattr(command, "commands", None):
         while words and words[0].startswith("-"):  # settings of the whole program

@@ -16,6 +16,8 @@ from typing import Any
 import cudamaster
 import pytest
 from cudamaster.graph.server import make_graph
+from cudamaster.models.offline import OfflineChat
+from langchain_core.messages import HumanMessage
 
 ROOT = Path(cudamaster.__file__).parent
 
@@ -39,7 +41,8 @@ def call(url: str, body: Any = None) -> Any:
 
 
 @pytest.mark.slow
-def test_the_development_server_does_a_run_offline(tmp_path: Path) -> None:
+@pytest.mark.timeout(900)
+def test_the_development_server_does_a_run_is_interrupted_and_resumed_offline(tmp_path: Path) -> None:
     pytest.importorskip("langgraph_api", reason="the development server is in the extra `dev`")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -77,6 +80,20 @@ def test_the_development_server_does_a_run_offline(tmp_path: Path) -> None:
             values = call(f"{url}/threads/{thread}/runs/wait", order)
             assert values["status"] in ("improved", "no_gain"), values
             assert Path(values["result"]["result"], "report.md").exists()
+
+            thread = call(f"{url}/threads", {})["thread_id"]
+            order["context"]["model"] = "mailbox"
+            asked = []
+            call(f"{url}/threads/{thread}/runs/wait", order)
+            while interrupts := call(f"{url}/threads/{thread}/state")["interrupts"]:
+                question = interrupts[0]["value"]
+                asked.append(question["agent"])
+                assert len(asked) <= 3, asked
+                reply = OfflineChat().invoke([HumanMessage(question["prompt"])]).text
+                answer = {"assistant_id": "cudamaster", "context": order["context"], "command": {"resume": reply}}
+                values = call(f"{url}/threads/{thread}/runs/wait", answer)
+            assert asked == ["planner", "coder", "compiler"]
+            assert values["status"] in ("improved", "no_gain"), values
         finally:
             server.terminate()
             server.wait(timeout=30)
