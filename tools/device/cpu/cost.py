@@ -142,7 +142,7 @@ def launch_cost(launch: LaunchCounters, gpu: GpuModel) -> LaunchCost:
     latency = waves * per_warp / clock + launch.grid_barriers * GRID_BARRIER_US
 
     sectors = launch.total("sectors", "global", atomic=True)
-    atomic = max(launch.same_sector_atomics * SECTOR_ATOMIC_NS * 1e-3, sectors / ATOMIC_SECTORS_PER_CLOCK / clock)
+    atomic = max(launch.same_slice_atomics * SECTOR_ATOMIC_NS * 1e-3, sectors / ATOMIC_SECTORS_PER_CLOCK / clock)
     shared_time += launch.shared_same_address_atomics * waves * SHARED_ATOMIC_CYCLES / clock
     parts = (issue, latency, dram, l2, l1, shared_time)
     # Atomics come at the end of most kernels, when the rest is done.

@@ -34,6 +34,10 @@ class SiteCounters(Record):
     wavefronts: float = 0.0
     missed_sectors: float = 0.0
     """Of loads: sectors that were not in the block's share of the L1."""
+    missed_requests: float = 0.0
+    """Loads with such a sector."""
+    line_missed_requests: float = 0.0
+    """Loads with a sector of whose line the L1 held nothing."""
     threads_per_request: float = 0.0
 
 
@@ -57,8 +61,10 @@ class LaunchCounters(Record):
     shared_atomics: int
     atomic_addresses: int
     same_address_atomics: int
-    same_sector_atomics: int
-    """Atomics on global memory that hit the most used 32 bytes: the L2 does them one after another."""
+    same_slice_atomics: int
+    """Atomics on global memory that hit the most used 256 bytes: one slice of the L2 does them one after another."""
+    float_atomics: int
+    """Atomics on global memory in floating point."""
     shared_same_address_atomics: int
     traced: bool
     ran_blocks: int = 0
@@ -85,6 +91,8 @@ class LaunchCounters(Record):
     special_ops: float = 0.0
     double_ops: float = 0.0
     sites: tuple[SiteCounters, ...] = ()
+    registers: int = 0
+    """Of each thread, where nvcc said so."""
     unaliased: bool = False
     """The kernel's pointers are `__restrict__`, so that its loads need not wait for its stores."""
 
@@ -189,9 +197,22 @@ def base_name(kernel: str) -> str:
 
 _COUNTED = (
     "barriers", "warp_ops", "atomics", "shared_atomics", "atomic_addresses", "same_address_atomics",
-    "same_sector_atomics",
+    "same_slice_atomics", "float_atomics",
 )  # fmt: skip
 """What the runtime counts in every block that runs, traced or not."""
+_REQUESTS = {"requests": "requests", "sectors": "sectors", "cache_lines": "lines"}
+_MISSES = ("missed_sectors", "missed_requests", "line_missed_requests")
+_FIELDS: dict[Space, dict[str, str]] = {
+    "global": _REQUESTS | {name: name for name in _MISSES},
+    "shared": _REQUESTS | {"wavefronts": "wavefronts"},
+    "local": _REQUESTS,
+}
+"""What is kept of each site, by memory space: our name, and the runtime's."""
+_DISTINCT = {
+    "read_bytes": "unique_read_bytes", "write_bytes": "unique_write_bytes", "cold_read_bytes": "cold_read_bytes",
+    "cold_write_bytes": "cold_write_bytes",
+}  # fmt: skip
+"""What the runtime has extrapolated to all blocks: they may touch the same bytes."""
 _TRACED = (
     "idle_threads", "redundant_threads", "repeated_stores", "stores", "read_bytes", "write_bytes", "cold_read_bytes",
     "cold_write_bytes", "load_groups", "store_groups", "load_positions", "local_bytes", "mix", "special_ops",
@@ -216,20 +237,12 @@ def _launch(
                 key: tuple[Any, ...] = (line, space, site["bytes"], True, True)
             else:
                 key = (line, space, site["bytes"], bool(site["write"]), False)
-            sums = sites.setdefault(
-                key,
-                dict.fromkeys(("accesses", "requests", "sectors", "cache_lines", "wavefronts", "missed_sectors"), 0.0),
-            )
+            sums = sites.setdefault(key, dict.fromkeys(("accesses", *_FIELDS[space]), 0.0))
             sums["accesses"] += site["accesses"][index] * scale
-            sums["requests"] += site["requests"][index] * formed
-            sums["sectors"] += site["sectors"][index] * formed
-            sums["cache_lines"] += site["lines"][index] * formed
-            if space == "shared":
-                sums["wavefronts"] += site["wavefronts"] * formed
-            if space == "global":
-                sums["missed_sectors"] += site["missed_sectors"] * formed
+            for name, field in _FIELDS[space].items():
+                counted = site[field]
+                sums[name] += formed * (counted[index] if isinstance(counted, list) else counted)
     code = [(mixes[pc], warps * scale, threads * scale) for pc, warps, threads in raw.get("code", ()) if pc in mixes]
-    arrays = raw.get("arrays_bytes", 0)
     loads = [s["accesses"][0] for s in raw.get("sites", ()) if s["accesses"][0] and not s["write"]]
     scaled = {
         name: raw.get(name, 0) * scale
@@ -252,12 +265,8 @@ def _launch(
         **{name: round(raw[name] * all_blocks) for name in _COUNTED},
         sampled_blocks=raw.get("sampled_blocks", 0),
         **scaled,
-        # Blocks may read the same bytes: no more than the arrays hold.
-        read_bytes=min(raw.get("unique_read_bytes", 0) * scale, max(arrays, raw.get("unique_read_bytes", 0))),
-        write_bytes=min(raw.get("unique_write_bytes", 0) * scale, max(arrays, raw.get("unique_write_bytes", 0))),
+        **{name: float(raw.get(field, 0)) for name, field in _DISTINCT.items()},
         unaliased=unaliased,
-        cold_read_bytes=min(raw.get("cold_read_bytes", 0) * scale, max(arrays, raw.get("cold_read_bytes", 0))),
-        cold_write_bytes=min(raw.get("cold_write_bytes", 0) * scale, max(arrays, raw.get("cold_write_bytes", 0))),
         load_positions=sum(loads) / max(loads) if loads else 1.0,
         mix=total_mix((mix, warps) for mix, warps, _ in code) if code else None,
         special_ops=sum(mix.special_calls * threads for mix, _, threads in code),

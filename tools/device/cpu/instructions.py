@@ -57,7 +57,7 @@ _FUNCTIONS: Final[dict[str, tuple[int, int, int, int]]] = {
     "logf": (14, 0, 0, 5), "log2f": (15, 0, 0, 5), "log10f": (15, 0, 0, 5), "log1pf": (16, 0, 0, 7),
     "sinf": (14, 0, 1, 8), "cosf": (14, 0, 1, 8), "sincosf": (24, 0, 1, 10), "tanf": (18, 0, 2, 8),
     "asinf": (20, 0, 1, 0), "acosf": (22, 0, 1, 0), "atanf": (17, 0, 1, 0), "atan2f": (22, 0, 1, 4),
-    "sinhf": (18, 0, 2, 1), "coshf": (13, 0, 2, 1), "tanhf": (12, 0, 2, 0),
+    "sinhf": (18, 0, 2, 1), "coshf": (13, 0, 2, 1), "tanhf": (9, 0, 2, 0),
     "asinhf": (28, 0, 2, 7), "acoshf": (28, 0, 1, 8), "atanhf": (24, 0, 1, 7),
     "erff": (18, 0, 1, 0), "erfcf": (47, 0, 3, 1), "cbrtf": (10, 0, 2, 0), "powf": (50, 0, 2, 15),
     "fmodf": (16, 0, 2, 10), "hypotf": (11, 0, 1, 5), "lgammaf": (80, 0, 2, 24), "tgammaf": (70, 0, 4, 14),
@@ -72,7 +72,7 @@ _FUNCTIONS: Final[dict[str, tuple[int, int, int, int]]] = {
     "cpusim_fast_expf": (1, 0, 1, 0), "cpusim_fast_logf": (1, 0, 1, 0), "cpusim_fast_log2f": (0, 0, 1, 0),
     "cpusim_fast_log10f": (1, 0, 1, 0), "cpusim_fast_tanhf": (0, 0, 1, 0), "cpusim_fast_sinf": (1, 0, 1, 0),
     "cpusim_fast_cosf": (1, 0, 1, 0), "cpusim_fast_tanf": (2, 0, 3, 0), "cpusim_fast_powf": (1, 0, 2, 0),
-    "cpusim_fast_divf": (1, 0, 1, 0), "cpusim_fast_rsqrtf": (2, 0, 1, 0),
+    "cpusim_fast_divf": (1, 0, 1, 0), "cpusim_fast_rsqrtf": (0, 0, 1, 1),
 }  # fmt: skip
 _DIVISION: Final = {"ss": (8, 0, 1, 1), "sd": (0, 9, 1, 3)}
 _ROOT: Final = {"ss": (7, 0, 1, 1), "sd": (0, 10, 1, 3)}

@@ -48,7 +48,7 @@ private:
     }
 };
 
-AddressCounts global_atomics, sector_atomics, shared_atomics;
+AddressCounts global_atomics, slice_atomics, shared_atomics;
 unsigned counted_launch = 0;
 
 std::string quoted(const std::string& text) {
@@ -100,13 +100,13 @@ using namespace cpusim;
 
 extern "C" {
 
-void cpusim_atomic(const void* pointer, int bytes, int line) {
+void cpusim_atomic(const void* pointer, int bytes, bool floating, int line) {
     LaunchRecord* launch = current_launch();
     if (cpusim_state.launch == 0 || launch == nullptr) return;
     if (counted_launch != cpusim_state.launch) {
         counted_launch = cpusim_state.launch;
         global_atomics.clear();
-        sector_atomics.clear();
+        slice_atomics.clear();
         shared_atomics.clear();
     }
     uintptr_t address = uintptr_t(pointer);
@@ -121,8 +121,9 @@ void cpusim_atomic(const void* pointer, int bytes, int line) {
         uint64_t& count = global_atomics.at(address);
         if (count == 0) ++launch->atomic_addresses;
         if (++count > launch->same_address_atomics) launch->same_address_atomics = count;
-        uint64_t in_sector = ++sector_atomics.at(address & ~uintptr_t(31));
-        if (in_sector > launch->same_sector_atomics) launch->same_sector_atomics = in_sector;
+        launch->float_atomics += floating;
+        uint64_t in_slice = ++slice_atomics.at(address & ~uintptr_t(255));
+        if (in_slice > launch->same_slice_atomics) launch->same_slice_atomics = in_slice;
     }
     trace_atomic(address, bytes, line);
 }
@@ -162,7 +163,8 @@ const char* cpusim_counters_json() {
         number(out, "shared_atomics", r.shared_atomics);
         number(out, "atomic_addresses", r.atomic_addresses);
         number(out, "same_address_atomics", r.same_address_atomics);
-        number(out, "same_sector_atomics", r.same_sector_atomics);
+        number(out, "same_slice_atomics", r.same_slice_atomics);
+        number(out, "float_atomics", r.float_atomics);
         number(out, "shared_same_address_atomics", r.ran_blocks ? (r.shared_same_address + r.ran_blocks - 1) / r.ran_blocks : 0);
         number(out, "blocks", r.blocks);
         number(out, "ran_blocks", r.ran_blocks);
@@ -174,7 +176,6 @@ const char* cpusim_counters_json() {
             number(out, "repeated_stores", r.repeated_stores);
             number(out, "unique_read_bytes", r.unique_read_bytes);
             number(out, "unique_write_bytes", r.unique_write_bytes);
-            number(out, "arrays_bytes", r.arrays_bytes);
             number(out, "local_bytes", r.local_bytes);
             number(out, "cold_read_bytes", r.cold_read_bytes);
             number(out, "cold_write_bytes", r.cold_write_bytes);
@@ -198,6 +199,8 @@ const char* cpusim_counters_json() {
                 array(out, "lanes", s.lanes);
                 number(out, "wavefronts", s.wavefronts);
                 number(out, "missed_sectors", s.missed_sectors);
+                number(out, "missed_requests", s.missed_requests);
+                number(out, "line_missed_requests", s.line_missed_requests);
                 number(out, "request_bytes", s.request_bytes);
                 out += "}";
             }

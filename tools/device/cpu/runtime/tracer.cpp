@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "runtime.h"
@@ -31,8 +32,8 @@ unsigned long environment(const char* name, unsigned long otherwise) {
 struct Word {  // 2 bytes of global memory: the last store
     uint32_t launch, block, thread;
 };
-struct Sector {  // 32 bytes of global memory: the last launch that read or wrote it
-    uint32_t read_launch, write_launch;
+struct Sector {  // 32 bytes of global memory: the last launch that read or wrote it, the last traced block that touched it
+    uint32_t read_launch, write_launch, block;
 };
 
 template <class T>
@@ -55,6 +56,10 @@ struct Shadow {
     Lazy<Word> words;
     Lazy<Sector> sectors;
     uint32_t touched_launch = 0;
+    // Sectors that the traced blocks of the launch touched: in all, and summed over the blocks; and by kind.
+    uint64_t touched = 0, by_block = 0, read = 0, written = 0, cold_read = 0, cold_written = 0;
+    double covered = 0.0;  // share of the array that earlier launches of this call touched
+    uint32_t covered_call = 0;
     Shadow(uintptr_t b, uintptr_t e) : begin(b), end(e), words((e - b) / 2 + 2), sectors((e - (b & ~uintptr_t(31))) / 32 + 2) {}
     Word& word(uintptr_t a) { return words.data[(a - begin) / 2]; }
     Sector& sector(uintptr_t a) { return sectors.data[(a - (begin & ~uintptr_t(31))) / 32]; }
@@ -165,8 +170,8 @@ struct Cache {
         sets = std::max<size_t>(1, bytes / 512);
         lines.assign(sets * 4, Line{0, 0, 0});
     }
-    // Loads one sector; true if it was there.
-    bool load(uintptr_t sector) {
+    enum class Found { sector, line, nothing };
+    Found load(uintptr_t sector) {
         uintptr_t line = sector >> 2;
         uint32_t bit = 1u << (sector & 3);
         Line* set = &lines[(line * 0x9E3779B97F4A7C15ull >> 32) % sets * 4];
@@ -176,12 +181,12 @@ struct Cache {
                 l->used = ++clock;
                 bool hit = l->sectors & bit;
                 l->sectors |= bit;
-                return hit;
+                return hit ? Found::sector : Found::line;
             }
             if (l->used < oldest->used) oldest = l;
         }
         *oldest = Line{line, ++clock, bit};
-        return false;
+        return Found::nothing;
     }
 } l1;
 
@@ -331,7 +336,7 @@ void global_access(BlockTrace& b, uintptr_t address, int bytes, bool write, bool
     if (!shadow->words.data || !shadow->sectors.data) return;
     if (shadow->touched_launch != cpusim_state.launch) {
         shadow->touched_launch = cpusim_state.launch;
-        launch->arrays_bytes += shadow->end - shadow->begin;
+        shadow->touched = shadow->by_block = shadow->read = shadow->written = shadow->cold_read = shadow->cold_written = 0;
     }
     if (write) {
         ++b.stores[t];
@@ -371,14 +376,18 @@ void global_access(BlockTrace& b, uintptr_t address, int bytes, bool write, bool
     }
     for (uintptr_t a = address & ~uintptr_t(31); a < address + size_t(bytes); a += 32) {
         Sector& s = shadow->sector(a < shadow->begin ? shadow->begin : a);
-        if (s.read_launch < call_first_launch && s.write_launch < call_first_launch) (write && !atomic ? launch->cold_write_bytes : launch->cold_read_bytes) += 32;
-        if (write && s.write_launch != cpusim_state.launch) {
-            s.write_launch = cpusim_state.launch;
-            launch->unique_write_bytes += 32;
+        uint32_t launch_now = cpusim_state.launch;
+        if (s.read_launch < call_first_launch && s.write_launch < call_first_launch) ++(write && !atomic ? shadow->cold_written : shadow->cold_read);
+        shadow->touched += s.read_launch != launch_now && s.write_launch != launch_now;
+        shadow->by_block += s.block != b.serial;
+        s.block = b.serial;
+        if (write && s.write_launch != launch_now) {
+            s.write_launch = launch_now;
+            ++shadow->written;
         }
-        if ((!write || atomic) && s.read_launch != cpusim_state.launch) {
-            s.read_launch = cpusim_state.launch;
-            launch->unique_read_bytes += 32;
+        if ((!write || atomic) && s.read_launch != launch_now) {
+            s.read_launch = launch_now;
+            ++shadow->read;
         }
     }
 }
@@ -483,7 +492,17 @@ void count_request(Site& s, const uintptr_t* lanes) {
     n = distinct(chunks, n);
     s.sectors[space] += s.atomic ? atomic_sectors(lanes) : n;
     s.request_bytes += uint64_t(active) * bytes;
-    for (unsigned i = 0; i < n && !s.write; ++i) s.missed_sectors += !l1.load(chunks[i]);
+    if (!s.write) {
+        unsigned sectors = 0, lines = 0;
+        for (unsigned i = 0; i < n; ++i) {
+            Cache::Found found = l1.load(chunks[i]);
+            sectors += found != Cache::Found::sector;
+            lines += found == Cache::Found::nothing;
+        }
+        s.missed_sectors += sectors;
+        s.missed_requests += sectors > 0;
+        s.line_missed_requests += lines > 0;
+    }
     for (unsigned i = 0; i < n; ++i) chunks[i] >>= 2;
     s.lines[space] += unsigned(std::unique(chunks, chunks + n) - chunks);
 }
@@ -520,9 +539,47 @@ void finish(BlockTrace& b) {
 
 bool sampled(uint64_t linear, uint64_t blocks) {
     if (blocks <= sample_count) return true;
-    // Evenly spread, the first and the last among them.
-    uint64_t k = (linear * (sample_count - 1) + blocks - 2) / (blocks - 1);
-    return k < sample_count && k * (blocks - 1) / (sample_count - 1) == linear;
+    // One block of each of so many equal parts of the grid, the first and the last among them; the others' places are
+    // irregular, so that they don't all lie in one column of the grid.
+    uint64_t part = linear * sample_count / blocks;
+    uint64_t begin = (part * blocks + sample_count - 1) / sample_count, end = ((part + 1) * blocks + sample_count - 1) / sample_count;
+    if (part == 0) return linear == 0;
+    if (part == sample_count - 1) return linear == blocks - 1;
+    return linear == begin + (part * 0x9E3779B97F4A7C15ull >> 33) % (end - begin);
+}
+
+// From the sectors that `sample` of `blocks` blocks touched, in all and summed over them, to what all blocks touch.
+// Blocks are taken to draw their sectors from one set: the less the sampled ones share, the larger the set.
+double all_touched(double touched, double summed, double sample, double blocks, double most) {
+    if (sample >= blocks || touched == 0) return touched;
+    double each = summed / sample, all = summed * blocks / sample;
+    if (touched < 0.999 * summed) {
+        double low = std::max(touched, each), high = std::max(2 * low, each * blocks);
+        for (int i = 0; i < 60; ++i) {
+            double set = (low + high) / 2;
+            (set * (1 - std::pow(1 - each / set, sample)) < touched ? low : high) = set;
+        }
+        all = high * (1 - std::pow(1 - each / high, blocks));
+    }
+    return std::max(touched, std::min(all, most));
+}
+
+// Adds up, array by array, the distinct bytes that the launch reads and writes.
+void finish_arrays() {
+    LaunchRecord* launch = current_launch();
+    for (auto& s : shadows) {
+        if (s->touched_launch != cpusim_state.launch || s->touched == 0) continue;
+        if (s->covered_call != call_first_launch) s->covered = 0.0;
+        s->covered_call = call_first_launch;
+        double sectors = double(s->sectors.count - 2), factor = 32.0 * all_touched(double(s->touched), double(s->by_block), double(launch->sampled_blocks), double(launch->blocks), sectors) / double(s->touched);
+        // Sampled blocks need not be the ones that touched the same places in an earlier launch.
+        double cold = launch->sampled_blocks < launch->blocks ? 1.0 - s->covered : 1.0;
+        launch->unique_read_bytes += uint64_t(factor * double(s->read));
+        launch->unique_write_bytes += uint64_t(factor * double(s->written));
+        launch->cold_read_bytes += uint64_t(cold * factor * double(s->cold_read));
+        launch->cold_write_bytes += uint64_t(cold * factor * double(s->cold_written));
+        s->covered = std::min(1.0, std::max(s->covered, factor * double(s->touched) / 32.0 / sectors));
+    }
 }
 
 // Finds the object that holds an address; without one, takes the last object: the one that is being loaded.
@@ -580,6 +637,7 @@ void trace_launch_end() {
     settle_pending();
     for (auto& entry : traced_blocks) finish(*entry.second);
     traced_blocks.clear();
+    finish_arrays();
     LaunchRecord* launch = current_launch();
     for (auto& site : sites)
         if (site->used) launch->sites.push_back(site->totals);

@@ -7,7 +7,7 @@
 #define CPUSIM_ATOMIC(NAME, NEW) \
     template <class T> \
     CPUSIM_UNTRACED __attribute__((noinline)) T NAME(T* address, std::common_type_t<T> value, CPUSIM_LINE) { \
-        cpusim_atomic(address, (int)sizeof(T), line); \
+        cpusim_atomic(address, (int)sizeof(T), !std::is_integral_v<T>, line); \
         T old = *address; \
         *address = (NEW); \
         return old; \
@@ -32,7 +32,7 @@ CPUSIM_ATOMIC(atomicDec, old == 0 || old > value ? value : T(old - 1))
 
 template <class T>
 CPUSIM_UNTRACED __attribute__((noinline)) T atomicCAS(T* address, std::common_type_t<T> compare, std::common_type_t<T> value, CPUSIM_LINE) {
-    cpusim_atomic(address, (int)sizeof(T), line);
+    cpusim_atomic(address, (int)sizeof(T), !std::is_integral_v<T>, line);
     T old = *address;
     if (__builtin_memcmp(&old, &compare, sizeof(T)) == 0) *address = value;
     else cpusim_yield();

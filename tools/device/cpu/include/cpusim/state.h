@@ -85,7 +85,7 @@ int cpusim_block_barrier(cpusim::BlockOp op, int value, int line);
 void cpusim_grid_barrier(int line);
 // Waits until the lanes of `mask` are here; returns this lane's result.
 uint64_t cpusim_warp(cpusim::WarpOp op, unsigned mask, uint64_t value, int source, int line);
-void cpusim_atomic(const void* address, int bytes, int line);
+void cpusim_atomic(const void* address, int bytes, bool floating, int line);
 void cpusim_yield();
 [[noreturn]] void cpusim_trap(const char* what);
 unsigned cpusim_live_lanes();
