@@ -125,7 +125,7 @@ CPUSIM_COMPARE(ge)
 CPUSIM_INLINE float __low2float(S2 a) { return TO(a.x.__x); }
 CPUSIM_INLINE float __high2float(S2 a) { return TO(a.y.__x); }
 CPUSIM_UNTRACED inline S2 atomicAdd(S2* address, S2 value, CPUSIM_LINE) {
-    cpusim_atomic(address, 4, line);
+    cpusim_atomic(address, 4, true, line);
     S2 old = *address;
     *address = old + value;
     return old;
