@@ -6,12 +6,15 @@ import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from langgraph.runtime import RunControl
 
 from ..graph.errors import RunError
 from ..graph.executor import Call, Died
+
+CALLS_EACH: Final = 10
+"""Units that a worker's process does before it is replaced: what the data of kernels leave in memory goes with it."""
 
 
 class RayExecutor:
@@ -49,7 +52,7 @@ class RayExecutor:
         """As the port says. Twice as many calls are handed out as run at a time, so that no node waits for this one."""
         ray = self._ray
         environment = {"env_vars": {"CUDAMASTER_HOME": str(self._home)}}
-        task = ray.remote(max_retries=0, num_gpus=self._gpus, runtime_env=environment)(_carry_out)
+        task = ray.remote(max_retries=0, max_calls=CALLS_EACH, num_gpus=self._gpus, runtime_env=environment)(_carry_out)
         waiting = deque(enumerate(calls))
         try:
             while self._running or (waiting and not self._stopped):
@@ -69,12 +72,15 @@ class RayExecutor:
                         outcome = Died(f"its worker was lost: {' '.join(str(error).split())[:300]}")
                     yield place, outcome
         finally:
-            self.stop()
+            self._cancel()
             self._running.clear()
 
     def stop(self) -> None:
         """As the port says; a running step is broken off, and done again when the unit goes on."""
         self._stopped = True
+        self._cancel()
+
+    def _cancel(self) -> None:
         for reference in list(self._running):
             self._ray.cancel(reference)
 

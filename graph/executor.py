@@ -26,7 +26,10 @@ class Executor(Protocol):
     """Carries out calls, any number at a time; one that dies costs no other."""
 
     def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
-        """Yield the place of each call with what it returned, or `Died`, as it ends; one never begun is left out."""
+        """Yield the place of each call with what it returned, or `Died`, as it ends; one never begun is left out.
+
+        It may be asked again, for other calls, when it has come to its end.
+        """
 
     def stop(self) -> None:
         """Begin no more calls, and ask those that run to stop between two steps: nothing is lost."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import threading
 import traceback
@@ -11,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import RunControl
 
@@ -19,6 +20,10 @@ from .executor import Call, Died
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
+
+
+FULL_KIB: Final = 1 << 20
+"""A worker that has held so much memory takes no more calls: what the data of kernels leave behind goes with it."""
 
 
 class _Worker:
@@ -30,6 +35,10 @@ class _Worker:
         self.process: SpawnProcess = context.Process(target=_serve, args=(theirs, threads), daemon=True)
         self.process.start()
         theirs.close()
+
+    def end(self) -> None:
+        self.pipe.close()
+        self.process.join()
 
     def why_it_died(self) -> str:
         self.process.join()
@@ -62,24 +71,28 @@ class Pool:
                     assert isinstance(pipe, Connection)
                     worker, place = self._busy[pipe]
                     try:
-                        outcome = pipe.recv()
-                        idle.append(worker)
+                        outcome, full = pipe.recv()
+                        if full:
+                            worker.end()
+                        else:
+                            idle.append(worker)
                     except (EOFError, OSError):
                         outcome = Died(worker.why_it_died())
                     del self._busy[pipe]
                     yield place, outcome
         finally:
-            self.stop()
+            self._drain()
             running = [worker for worker, _ in self._busy.values()]
             self._busy.clear()
             for worker in (*idle, *running):
-                worker.pipe.close()
-            for worker in (*idle, *running):
-                worker.process.join()
+                worker.end()
 
     def stop(self) -> None:
         """As the port says."""
         self._stopped = True
+        self._drain()
+
+    def _drain(self) -> None:
         for worker, _ in list(self._busy.values()):
             worker.process.terminate()
 
@@ -114,4 +127,4 @@ def _serve(pipe: Connection, threads: int) -> None:
             except Exception as error:
                 traceback.print_exc()
                 outcome = Died(f"it raised {type(error).__name__}: {error}")
-            pipe.send(outcome)
+            pipe.send((outcome, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > FULL_KIB))

@@ -14,6 +14,10 @@ def double(value: int, control: RunControl) -> tuple[int, int]:
     return 2 * value, os.getpid()
 
 
+def fill(mebibytes: int, control: RunControl) -> int:
+    return len(bytearray(b"x") * (mebibytes << 20)) and os.getpid()
+
+
 def die(control: RunControl) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -9,19 +9,30 @@ from pathlib import Path
 
 import pytest
 from cudamaster.graph.executor import Call, Died, Here
-from cudamaster.graph.pool import Pool
-from cudamaster.tests.graph.pool_calls import die, double, drain, fail
+from cudamaster.graph.pool import FULL_KIB, Pool
+from cudamaster.tests.graph.pool_calls import die, double, drain, fail, fill
 
 
 def test_a_worker_that_dies_costs_its_own_call_and_is_replaced() -> None:
     calls = [Call(double, (1,)), Call(die, ()), Call(double, (2,)), Call(fail, ()), Call(double, (3,))]
-    outcomes = dict(Pool(1).run(calls))
+    pool = Pool(1)
+    outcomes = dict(pool.run(calls[:3]))
+    outcomes |= {place + 3: outcome for place, outcome in pool.run(calls[3:])}
     assert sorted(outcomes) == list(range(5))
     assert outcomes[1] == Died("its process was killed by SIGKILL")
     assert outcomes[3] == Died("it raised RuntimeError: a bug")
     assert [outcomes[place][0] for place in (0, 2, 4)] == [2, 4, 6]
-    first, second, third = (outcomes[place][1] for place in (0, 2, 4))
-    assert first != second == third, "a worker takes one call after another, and is replaced only when it died"
+    assert outcomes[0][1] != outcomes[2][1], "a dead worker is replaced"
+
+
+def test_a_worker_takes_one_call_after_another() -> None:
+    (_, (_, first)), (_, (_, second)) = Pool(1).run([Call(double, (1,)), Call(double, (2,))])
+    assert first == second != os.getpid()
+
+
+def test_a_worker_that_held_much_memory_is_replaced() -> None:
+    pids = [outcome for _, outcome in Pool(1).run([Call(fill, (8,)), Call(fill, (FULL_KIB >> 10,)), Call(fill, (8,))])]
+    assert pids[0] == pids[1] != pids[2]
 
 
 def test_stopping_lets_the_running_call_end_and_begins_no_more(tmp_path: Path) -> None:
@@ -32,6 +43,7 @@ def test_stopping_lets_the_running_call_end_and_begins_no_more(tmp_path: Path) -
             time.sleep(0.01)
         pool.stop()
         assert outcomes.result() == [(0, "drained")]
+    assert list(pool.run([Call(double, (1,))])) == []
 
 
 def test_one_call_after_another_in_this_process_until_stopped() -> None:

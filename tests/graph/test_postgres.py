@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from cudamaster.graph import run
 from cudamaster.graph.checkpoints import POSTGRES_VARIABLE
@@ -16,49 +9,11 @@ from cudamaster.graph.errors import RunError
 from cudamaster.models.mailbox import MailboxChat
 from cudamaster.nodes.context import Options
 
+from ..support.postgres_server import postgres
 from .conftest import Bench
 from .fakes import fence, plan, replies, source
 
-
-def postgres_programs() -> Path | None:
-    found = shutil.which("initdb")
-    places = [Path(found).parent] if found else []
-    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((place for place in places if (place / "pg_ctl").exists()), None)
-
-
-@pytest.fixture
-def postgres(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    programs = postgres_programs()
-    if programs is None:
-        pytest.skip("no Postgres server is installed here")
-    folder = tmp_path_factory.mktemp("postgres")
-    as_user: list[str] = []
-    if os.geteuid() == 0:  # the server refuses to run as root
-        if not shutil.which("runuser"):
-            pytest.skip("Postgres does not run as root, and there is no runuser")
-        as_user = ["runuser", "-u", "postgres", "--"]
-        shutil.chown(folder, "postgres")
-        for parent in folder.parents:
-            if parent.stat().st_uid == 0 and parent != Path("/") and parent != Path("/tmp"):
-                parent.chmod(parent.stat().st_mode | 0o011)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    data = folder / "data"
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
-
-    def order(*command: str | Path) -> None:
-        subprocess.run([*as_user, *map(str, command)], check=True, capture_output=True, timeout=60, cwd="/")
-
-    order(programs / "initdb", "-D", data, "-A", "trust", "-U", "postgres")
-    order(programs / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start")
-    try:
-        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        monkeypatch.setenv(POSTGRES_VARIABLE, url)
-        yield url
-    finally:
-        order(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+__all__ = ["postgres"]
 
 
 @pytest.mark.slow
