@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from ..tools.records import Status
 from .context import Context, context_for
 from .hold import held_up
 from .judgement import after_failure
@@ -16,7 +17,10 @@ from .versions import build_version, judge_version
 def run(state: State, runtime: Runtime[Context]) -> State:
     """Check and time the candidate; a new best goes to the profiler, a failure to the debugger."""
     context = context_for(runtime)
-    candidate = Version.model_validate(state["candidate"])
+    candidate, best = Version.model_validate(state["candidate"]), Version.model_validate(state["best"])
+    if (candidate.source, candidate.spec) == (best.source, best.spec):  # it has been judged already
+        word = Word(status=Status.UNCHANGED, summary="the candidate is the best version as it was")
+        return after_failure(candidate, word, "debugger", state, context)
     built = build_version(candidate, state, context)
     baseline = build_version(Version.model_validate(state["baseline"]), state, context)
     for answer in (built, baseline):

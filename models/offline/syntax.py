@@ -309,13 +309,17 @@ class Source:
     def functions(self) -> dict[str, Node]:
         """All function definitions by name."""
         found = {}
-        for node in walk(self.root):
-            if node.type == "function_definition":
-                declarator = node.child_by_field_name("declarator")
-                while declarator is not None and declarator.type != "function_declarator":
-                    declarator = declarator.child_by_field_name("declarator")
-                if declarator is not None:
-                    found[text(declarator.child_by_field_name("declarator"))] = node
+        todo = [self.root]
+        while todo:
+            node = todo.pop()
+            if node.type != "function_definition":
+                todo.extend(reversed(node.named_children))
+                continue
+            declarator = node.child_by_field_name("declarator")
+            while declarator is not None and declarator.type != "function_declarator":
+                declarator = declarator.child_by_field_name("declarator")
+            if declarator is not None:
+                found[text(declarator.child_by_field_name("declarator"))] = node
         return found
 
     @cached_property

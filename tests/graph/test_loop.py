@@ -102,6 +102,15 @@ def test_what_no_repair_can_mend_ends_the_round_without_one(bench: Bench, status
     assert [(a["round"], a["status"]) for a in history(bench)] == [(1, status), (2, "pass")]
 
 
+def test_the_best_version_offered_again_is_not_judged_again(bench: Bench) -> None:
+    bench.script = replies(coder=[fence(source("pass", 2.0)), fence(source("pass", 2.0))])
+    summary = bench.start(rounds=2)
+    assert [(a["round"], a["status"]) for a in history(bench)] == [(1, "pass"), (2, "unchanged")]
+    assert summary.estimated_speedup is not None
+    assert summary.estimated_speedup.value == 2.0
+    assert "debugger" not in bench.path()
+
+
 @pytest.mark.parametrize("tool", ["nvcc", "run_kernel", "ncu"])
 def test_a_fault_of_the_machine_is_tried_again_and_costs_no_repair(bench: Bench, tool: str) -> None:
     bench.script = replies(coder=[fence(source("pass", 2.0))])

@@ -149,50 +149,59 @@ class TileProduct(Rule):
         cols, end, outer = text(p.col.bound), text(p.k_end), _outer(p)
         preamble = "\n".join(dedented(text(n)) for n in p.space.preamble)
         kept = {a: _fill(kernel, p, n, v) for a, n, v in (("left", p.left, p.row), ("right", p.right, p.col))}
-        point = indented(
-            self._point(
-                kernel,
-                p,
-                "@first_row + @in_row(@i)",
-                "@first_col + @in_col(@j)",
-                "@sums[@i][@j]",
-            ),
-            16,
-        )
+        along = {a: _runs_along(kernel, p, n) for a, n in (("left", p.left), ("right", p.right))}
+        point = indented(self._point(kernel, p, "@row_there", "@col_there", "@sums[@i][@j]"), 16)
         return f"""\
-constexpr int @per_thread = @side == 128 ? 8 : 4, @across = @side / @per_thread, @depth = @side == 128 ? 8 : 16;
-__shared__ alignas(16) float @left_tile[@depth][@side + 4];
-__shared__ alignas(16) float @right_tile[@depth][@side + 4];
+constexpr int @per_thread = @side == 128 ? 8 : 4, @across = @side / @per_thread, @depth = 8;
+constexpr int @threads = @across * @across, @each = @side * @depth / @threads;
+// Two tiles of each: one is filled while the other is used.
+__shared__ alignas(16) float @left_tile[2][@depth][@side + 4];
+__shared__ alignas(16) float @right_tile[2][@depth][@side + 4];
 const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @across * 4;
-const auto @in_row = [=](int i) {{ return i / 4 * 4 * @across + @thread_row + i % 4; }};
-const auto @in_col = [=](int j) {{ return j / 4 * 4 * @across + @thread_col + j % 4; }};
 {preamble}
 {_row_tiles(p)}
     float @sums[@per_thread][@per_thread] = {{}};
-    {outer}for (long long @first_k = 0; @first_k < {end}; @first_k += @depth) {{
-{indented(kept["left"], 8)}
-{indented(kept["right"], 8)}
-        __syncthreads();
-        #pragma unroll
-        for (int @step = 0; @step < @depth; ++@step) {{
-            float @a[@per_thread], @b[@per_thread];
-            #pragma unroll
-            for (int @i = 0; @i < @per_thread; ++@i) @a[@i] = @left_tile[@step][@in_row(@i)];
-            #pragma unroll
-            for (int @j = 0; @j < @per_thread; ++@j) @b[@j] = @right_tile[@step][@in_col(@j)];
-            #pragma unroll
-            for (int @i = 0; @i < @per_thread; ++@i) {{
+    {outer}{{
+        int @now = 0;
+        for (long long @next_k = 0; @next_k < {end} + @depth; @next_k += @depth) {{
+            float @left_next[@each], @right_next[@each];
+{indented(kept["left"], 12)}
+{indented(kept["right"], 12)}
+            if (@next_k > 0) {{
                 #pragma unroll
-                for (int @j = 0; @j < @per_thread; ++@j) @sums[@i][@j] += @a[@i] * @b[@j];
+                for (int @step = 0; @step < @depth; ++@step) {{
+                    float @a[@per_thread], @b[@per_thread];
+                    #pragma unroll
+                    for (int @i = 0; @i < @per_thread; @i += 4) {{
+                        *reinterpret_cast<float4*>(@a + @i) =
+                            *reinterpret_cast<const float4*>(&@left_tile[@now][@step][@i * @across + @thread_row]);
+                        *reinterpret_cast<float4*>(@b + @i) =
+                            *reinterpret_cast<const float4*>(&@right_tile[@now][@step][@i * @across + @thread_col]);
+                    }}
+                    #pragma unroll
+                    for (int @i = 0; @i < @per_thread; ++@i) {{
+                        #pragma unroll
+                        for (int @j = 0; @j < @per_thread; ++@j) @sums[@i][@j] += @a[@i] * @b[@j];
+                    }}
+                }}
             }}
+            @now ^= 1;
+            #pragma unroll
+            for (int @n = 0; @n < @each; ++@n) {{
+                const int @e = threadIdx.x + @n * @threads;
+                @left_tile[@now][{_step(along["left"])}][{_at(along["left"])}] = @left_next[@n];
+                @right_tile[@now][{_step(along["right"])}][{_at(along["right"])}] = @right_next[@n];
+            }}
+            __syncthreads();
         }}
-        __syncthreads();
     }}
     #pragma unroll
     for (int @i = 0; @i < @per_thread; ++@i) {{
         #pragma unroll
         for (int @j = 0; @j < @per_thread; ++@j) {{
-            if (@first_row + @in_row(@i) < @end_row && @first_col + @in_col(@j) < {cols}) {{
+            const long long @row_there = @first_row + @i / 4 * 4 * @across + @thread_row + @i % 4;
+            const long long @col_there = @first_col + @j / 4 * 4 * @across + @thread_col + @j % 4;
+            if (@row_there < @end_row && @col_there < {cols}) {{
 {point}
             }}
         }}
@@ -436,22 +445,29 @@ def _declarations(p: Product, operand: Node, kernel: Kernel) -> list[str]:
     return [dedented(text(n)) for n in p.before if needed & declared(n)]
 
 
+def _at(along: bool) -> str:
+    """Return which row or column of a tile element `@e` belongs to: neighbouring threads read neighbours in memory."""
+    return "@e / @depth" if along else "@e % @side"
+
+
+def _step(along: bool) -> str:
+    return "@e % @depth" if along else "@e / @side"
+
+
 def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis) -> str:
-    """Return the code that brings one operand's tile to shared memory, coalesced."""
+    """Return the code that brings a thread's part of one operand's next tile to registers."""
     which = "left" if axis is p.row else "right"
     first = "@first_row" if axis is p.row else "@first_col"
     bound = "@end_row" if axis is p.row else text(axis.bound)
     along = _runs_along(kernel, p, operand)
-    at, step = ("@e / @depth", "@e % @depth") if along else ("@e % @side", "@e / @side")
     lines = _group_row(p, axis) + "".join(f"    {d}\n" for d in _declarations(p, operand, kernel))
     return f"""\
 #pragma unroll
-for (int @e = threadIdx.x; @e < @side * @depth; @e += @across * @across) {{
-    const int @at = {at}, @step = {step};
-    const long long {axis.variable} = {first} + @at;
-    const long long {p.k} = @first_k + @step;
-{lines}    const bool @inside = {axis.variable} < {bound} && {p.k} < {text(p.k_end)};
-    @{which}_tile[@step][@at] = @inside ? {text(operand)} : 0.0f;
+for (int @n = 0; @n < @each; ++@n) {{
+    const int @e = threadIdx.x + @n * @threads;
+    const long long {axis.variable} = {first} + {_at(along)};
+    const long long {p.k} = @next_k + {_step(along)};
+{lines}    @{which}_next[@n] = {axis.variable} < {bound} && {p.k} < {text(p.k_end)} ? {text(operand)} : 0.0f;
 }}"""
 
 
