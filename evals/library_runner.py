@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from statistics import median
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -31,7 +32,10 @@ _PLANNED_CALLS: Final = 5
 class LibraryRunner:
     """One arm of one unit (implements `port.Runner`). Nobody else uses the GPU in this process."""
 
-    def __init__(self, arm: Arm, task: Task, precision: Precision) -> None:
+    def __init__(
+        self, arm: Arm, task: Task, precision: Precision, hold: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self.hold = hold
         self._arm, self._task, self._precision = arm, task, precision
         self._case: Case | None = None
         self._tensors: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..benchmark.contract import Precision
 from ..benchmark.inputs import draw_stored
@@ -30,6 +30,7 @@ from ..tools.records import Build, Candidate, Diagnosis, Profile, Record, Status
 from .baseline_records import Failed, ProfiledBaseline, TimedCase
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 _LIMITS: Final = Limits(start_s=120, call_s=60)
@@ -41,22 +42,17 @@ _DEAR_US: Final = 50_000
 _CALLS: Final = 11
 
 
-@dataclass(frozen=True)
-class Exclusive:
+class _Sparing:
     """A runner that holds the GPU while it calls, but not while the judge draws, copies and compares."""
 
-    runner: Runner
-    hold: Any
-    """Returns a context in which this process has the GPU to itself."""
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self.load_case = runner.load_case
 
-    def load_case(self, case: Case, arrays: Mapping[str, NDArray[Any]], *, new_pointers: bool = True) -> None:
+    def call(self, poison: int = 0xFF, positions: Mapping[str, NDArray[np.int64]] | None = None) -> CallResult:
         """As the port says."""
-        self.runner.load_case(case, arrays, new_pointers=new_pointers)
-
-    def call(self, poison: int = 0xFF, positions: Mapping[str, NDArray[Any]] | None = None) -> CallResult:
-        """As the port says."""
-        with self.hold():
-            return self.runner.call(poison, positions)
+        with self._runner.hold():
+            return self._runner.call(poison, positions)
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ class _Bench:
             raise Unsupported(f"it does not build: {build.log[-600:]}")
         return RunnerProcess(
             self.device.host_program, Path(build.library), self.task, self.precision, limits=_LIMITS,
-            environment=self.device.environment,
+            environment=self.device.environment, hold=self.hold,
         )  # fmt: skip
 
     def judged(self, runner: Runner, case: Case, arm: str) -> TimedCase:
@@ -94,10 +90,8 @@ class _Bench:
         known: dict[str, Any] = {"unit": self.unit, "arm": arm, "case": case.name, "set": case.set.value}
         try:
             instance(self.task, case, self.precision, seed)  # drawn while others have the GPU
-            outcome = check_case(
-                Exclusive(runner, self.hold),  # type: ignore[arg-type]
-                self.task, self.precision, case, (seed, seed), _ONE_CALL,
-            )  # fmt: skip
+            sparing = cast("Runner", _Sparing(runner))
+            outcome = check_case(sparing, self.task, self.precision, case, (seed, seed), _ONE_CALL)
         except (Unsupported, RunnerFault) as error:
             return TimedCase(**known, status=Status.UNSUPPORTED, reason=str(error)[:300])
         found = outcome.evidence
@@ -123,11 +117,11 @@ def time_libraries(task: str, precision: str, set_: CaseSet, cases: Sequence[str
     if task in CUB:
         found += _in_runner(bench, cub_source(task, bench.precision), CUB[task], chosen)
     for arm in arms(task, bench.precision):
-        with LibraryRunner(arm, bench.task, bench.precision) as runner:
+        with LibraryRunner(arm, bench.task, bench.precision, bench.hold) as runner:
             for case in chosen:
                 timed = bench.judged(runner, case, arm.name)
                 if timed.status == Status.PASS and case.set is not CaseSet.SMALL:
-                    with bench.hold():
+                    with runner.hold():
                         device_us, planned_us = runner.time(_CALLS), runner.time_planned()
                     update = {"time_us": median(device_us), "calls": len(device_us), "planned_us": planned_us}
                     timed = timed.model_copy(update=update)
@@ -189,7 +183,7 @@ def _in_runner(bench: _Bench, source: str, arm: str, cases: Sequence[Case]) -> l
                 while left and runner.dead is None:
                     timed = bench.judged(runner, left.pop(0), arm)
                     if timed.status == Status.PASS and timed.set != CaseSet.SMALL:
-                        with bench.hold():
+                        with runner.hold():
                             samples = list(_cold_us(runner))
                         timed = timed.model_copy(
                             update={"time_us": median(samples) if samples else None, "calls": len(samples)}

@@ -105,11 +105,17 @@ Matrix = Callable[[Tensors, Case], tuple[_Descriptor, list[Any]]]
 
 
 def _product(matrix: Matrix, output: str, t: Tensors, case: Case) -> Call:
-    """Plan Y = A·X, with a vector `x` or a row-major matrix `X` on the right."""
+    """Plan Y = A·X, with a vector `x` or a row-major matrix `X` on the right.
+
+    Raises:
+        ValueError: so many entries are duplicates that the library refuses the matrix.
+    """
     import torch
 
     x = t["x"] if "x" in t else t["X"]
     rows, columns = case.sizes["rows"], case.sizes.get("K")
+    if case.sizes["nnz"] > rows * case.sizes["cols"]:
+        raise ValueError("cuSPARSE refuses a matrix with more entries than places")
     # Rows of a matrix are added up in parts, which must not be rounded to bf16.
     shape, kind = ((rows,), x.dtype) if columns is None else ((rows, columns), torch.float32)
     out = torch.empty(shape, dtype=kind, device="cuda")

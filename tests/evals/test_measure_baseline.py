@@ -24,9 +24,9 @@ CASES = ["N=1024 uniform", "N=4096 uniform"]
 class Runner(FakeRunner):
     """A runner with a clock; it notes whether the GPU is held."""
 
-    def __init__(self, held: list[bool], kernel: Any, cold_us: float, *rest: Any) -> None:
-        super().__init__(kernel, *rest)
-        self.held, self.cold_us, self.dead = held, cold_us, None
+    def __init__(self, machine: Machine, hold: Any, *rest: Any) -> None:
+        super().__init__(machine.kernel, *rest)
+        self.held, self.cold_us, self.hold, self.dead = machine.held, machine.cold_us, hold, None
         self.timed: list[tuple[str, int]] = []
 
     def load_case(self, case: Any, arrays: Any, *, new_pointers: bool = True) -> None:
@@ -62,8 +62,8 @@ class Machine:
         yield
         self.held.pop()
 
-    def start(self, *arguments: Any, **_: Any) -> Runner:
-        self.started.append(Runner(self.held, self.kernel, self.cold_us, *arguments[2:4]))
+    def start(self, *arguments: Any, hold: Any, **_: Any) -> Runner:
+        self.started.append(Runner(self, hold, *arguments[2:4]))
         return self.started[-1]
 
 
