@@ -21,6 +21,11 @@ from .test_cli import Run, bench  # noqa: F401
 EXAMPLES = Path(cudamaster.__file__).parent / "examples"
 
 
+@pytest.fixture
+def command(bench: object) -> Run:  # noqa: F811
+    return lambda *arguments: CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+
+
 @pytest.fixture(autouse=True)
 def _quiet_again() -> Iterator[None]:
     yield
