@@ -77,7 +77,7 @@ def _verify(version: Version, state: State, context: Context) -> _Winner | State
     if built["status"] != "ok" or baseline["status"] != "ok":
         reason = built.get("reason") or baseline.get("reason") or "it could not be built again"
         return _Winner(version, first, None, False, (f"The winner was not judged a second time: {reason}.",))
-    judged = judge_version(version, built["build"], baseline["build"], state, context)
+    judged = judge_version(version, built["build"], baseline["build"], state, context, winner=True)
     if update := held_up("finisher", judged, state, context):
         return update
     if judged["status"] == INFRA_ERROR:

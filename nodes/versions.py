@@ -29,9 +29,18 @@ def build_version(version: Version, state: State, context: Context) -> dict[str,
 
 
 def judge_version(
-    version: Version, build: dict[str, Any], baseline: dict[str, Any] | None, state: State, context: Context
+    version: Version,
+    build: dict[str, Any],
+    baseline: dict[str, Any] | None,
+    state: State,
+    context: Context,
+    *,
+    winner: bool = False,
 ) -> dict[str, Any]:
-    """Return run_kernel's answer for a built version: the verdict and, given the baseline's build, the gain over it."""
+    """Return run_kernel's answer for a built version: the verdict and, given the baseline's build, the gain over it.
+
+    A `winner` is looked at again in more ways.
+    """
     answer: dict[str, Any] = context.toolbox.run_kernel.invoke(
         {
             "build": build,
@@ -41,6 +50,7 @@ def judge_version(
             "device": context.device,
             "baseline": baseline,
             "baseline_source": context.store.text(state["baseline"]["source"]) if baseline else "",
+            "winner": winner,
         }
     )
     return answer

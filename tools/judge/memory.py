@@ -1,30 +1,21 @@
-"""Will the data of a case fit into this machine? Asked before they are made."""
+"""Can this machine make the data and the answer of a case? Asked before it begins."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from ...benchmark.contract import Precision
+from ...benchmark.estimate import host_bytes, host_seconds
 from ...benchmark.task import Case, Task
 from ..device.port import Unsupported
 
-
-def host_bytes(task: Task, case: Case, precision: Precision, *, sampled: bool) -> int:
-    """Estimate the memory that a case's data and answer need at their peak, bytes.
-
-    Inputs exist as drawn (8 bytes an element), as stored, and as numbers again; a whole answer has value, bound and as
-    much again in between.
-    """
-    inputs = sum(
-        a.elements(case.sizes) * (16 + a.dtype.resolve(precision).itemsize)
-        for a in task.contract.inputs
-        if a.name not in case.null
-    )
-    return inputs + sum(a.elements(case.sizes) * (4 if sampled else 40) for a in task.contract.outputs)
+MOST_S: Final = 900.0
+"""Longer than this no case's data and answer may take to make."""
 
 
 def must_fit(task: Task, case: Case, precision: Precision, *, sampled: bool) -> None:
-    """Raise if a case needs more memory than the machine has free.
+    """Raise if a case needs more memory than the machine has free, or far too long.
 
     Raises:
         Unsupported: it does; the message says how much is wanted and there.
@@ -33,6 +24,11 @@ def must_fit(task: Task, case: Case, precision: Precision, *, sampled: bool) -> 
     if free is not None and wanted > free:
         raise Unsupported(
             f"case {case.name}: its data need about {wanted / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free"
+        )
+    if (seconds := host_seconds(task, case, sampled=sampled)) > MOST_S:
+        raise Unsupported(
+            f"case {case.name}: its data and its answer would take about {seconds / 60:.0f} minutes to make, at most "
+            f"{MOST_S / 60:.0f} are spent on a case; take a smaller one"
         )
 
 

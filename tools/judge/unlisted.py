@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from random import Random
 from typing import Final
 
@@ -32,11 +31,7 @@ def unlisted_cases(task: Task, timed: Sequence[Case], random: Random) -> tuple[U
     Fewer where the task allows no other sizes.
     """
     found: list[Unlisted] = []
-    ordered = sorted(timed, key=lambda case: task.complexity(case.sizes))
-    pairs = [
-        (a, b) for a, b in pairwise(ordered)
-        if (a.scalars, a.distribution, a.null) == (b.scalars, b.distribution, b.null)
-    ]  # fmt: skip
+    pairs = _neighbours(timed)
     listed = [case.sizes for case in task.cases]
     for odd in (False, True):
         for _ in range(_TRIES if pairs else 0):
@@ -66,10 +61,21 @@ def tuned_to_sizes(
     return tuple(found)
 
 
+def _neighbours(timed: Sequence[Case]) -> list[tuple[Case, Case]]:
+    """Return the pairs of which one is no smaller in any size, and no other case lies between them."""
+
+    def below(a: Case, b: Case) -> bool:
+        alike = (a.scalars, a.distribution, a.null, a.exact) == (b.scalars, b.distribution, b.null, b.exact)
+        return alike and a.sizes != b.sizes and all(a.sizes[name] <= b.sizes[name] for name in a.sizes)
+
+    pairs = [(a, b) for a in timed for b in timed if below(a, b)]
+    return [(a, b) for a, b in pairs if not any(below(a, c) and below(c, b) for c in timed)]
+
+
 def _between(a: int, b: int, odd: bool, random: Random) -> int:
     """Return a size between two; where they are equal, that size, or for an odd one a little less."""
     low, high = sorted((a, b))
-    if low == high:
+    if low == high or low == 0:
         return low - 1 - random.randrange(min(8, low - 1)) if odd and low > 16 else low
     middle = math.exp(random.uniform(math.log(low * 1.2), math.log(high / 1.2))) if high > 2 * low else (low + high) / 2
     step = max(1, min(64, low // 4))

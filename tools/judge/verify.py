@@ -15,6 +15,7 @@ from .reference import make_ready
 from .seeds import derive, fresh_seed, pool_seed
 from .source_gates import source_verdict
 from .stages import Stage, costly, stages
+from .task_files import with_unchanged_files
 
 _ENOUGH = 6
 """After so many failing cases a stage ends: they say what there is to say."""
@@ -43,8 +44,10 @@ def verify(
         build, task.contract
     )
     if verdict is None:
+        task.sha256  # noqa: B018 - the hash of its files as they are now
         with phase("verify"):
             verdict = _run(build, task, precision, device, device.checked_cases(task) if cases is None else cases, seed)
+        verdict = with_unchanged_files(verdict, task)
     return verdict.model_copy(update={"checked_with_nvcc": build.checked_with_nvcc, "device": device.name})
 
 
@@ -52,8 +55,11 @@ def _run(
     build: Build, task: Task, precision: Precision, device: Device, cases: Sequence[Case], seed: int | None
 ) -> Verdict:
     evidence: list[CaseEvidence] = []
+    notes: tuple[str, ...] = ()
     try:
         with device.open(build, task, precision) as runner:
+            isolation = getattr(runner, "isolation", None)
+            notes = (str(isolation),) if isolation is not None and isolation.missing else ()
             for stage in stages(task, cases):
                 failures = _check_stage(runner, task, precision, stage, seed, evidence)
                 if failures:
@@ -73,7 +79,7 @@ def _run(
             f"as the original kernel at {len(evidence)} cases, within a widened bound; the largest difference is "
             f"{worst:.2g} of it"
         )
-    return Verdict(status=Status.PASS, summary=summary, cases=tuple(evidence))
+    return Verdict(status=Status.PASS, summary=summary, cases=tuple(evidence), notes=notes)
 
 
 def _check_stage(

@@ -28,6 +28,7 @@ def verification_text(
         lines += [
             f"- Judged once more, from the saved source in a new process with new data: {again.status}. {again.summary}"
         ]
+        lines += [f"- {note[:1].upper()}{note[1:]}." for note in again.notes]
     if sanitized:
         lines += ["- Races, out-of-bounds and uninitialised accesses: looked for, none found."]
     missing = list(not_checked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cudamaster.benchmark.contract import Precision
@@ -229,3 +231,16 @@ def test_a_failed_build_is_blamed_on_the_right_party(failure, status):
 def test_the_verdict_survives_json():
     verdict = judged(nothing)
     assert type(verdict).model_validate_json(verdict.model_dump_json()) == verdict
+
+
+def test_task_files_that_change_meanwhile_are_the_machines_fault(tmp_path):
+    (tmp_path / "task.py").write_text("right")
+    task = replace(load_task("gelu"), folder=tmp_path)
+
+    def poisons_the_oracle(call):
+        (tmp_path / "task.py").write_text("wrong")
+        honest(call)
+
+    verdict = verify(BUILD, task, Precision.FP32, FakeDevice(poisons_the_oracle))
+    assert verdict.status is Status.INFRA_ERROR
+    assert "the files of task gelu have changed" in verdict.summary

@@ -125,6 +125,8 @@ class RunnerProcess:
         self._dead: CallResult | None = None
         self._buffers: list[_Buffer] = []
         self._workspace_bytes = 0
+        self._inputs_kept = False
+        """True once timed calls of the case can have their inputs back."""
         self._leaks = 0
         """Calls in a row that kept device memory."""
         self._threads = 0
@@ -346,7 +348,7 @@ class RunnerProcess:
                         )
                 tokens.append(f"{argument.role.value}:{count}:{offset}:{self._turn_bytes(argument)}")
                 buffers.append(_Buffer(argument, count, argument.extents(case.sizes), before))
-        self._buffers = buffers
+        self._buffers, self._inputs_kept = buffers, False
         seconds = self.limits.call_s + sum(buffer.bytes for buffer in buffers) / 1e9
         command = f"case {int(not new_pointers)} {self.limits.workspace_bytes} {' '.join(tokens)}"
         reply = self._ask(command, seconds, inputs.fd)
@@ -547,6 +549,9 @@ class RunnerProcess:
         """
         if self._dead is not None:
             return self._dead
+        if not self._inputs_kept:
+            self._ask("keep", self.limits.call_s)
+            self._inputs_kept = True
         start = time.monotonic()
         part = (-1.0 if method == "cold" else 0.0) if turn is None else turn
         seconds = self.limits.call_s + (repetitions + walls) * 1.0

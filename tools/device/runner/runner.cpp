@@ -23,6 +23,8 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <random>
 #include <sstream>
@@ -160,6 +162,45 @@ void write_guards(const Buffer& b, size_t index) {
   check(cudaMemcpy(data(b) + b.bytes, own.data(), own.size(), cudaMemcpyHostToDevice), "writing a guard band");
 }
 
+// A thread's own pinned memory and stream.
+struct Lane {
+  char* stage = nullptr;
+  cudaStream_t stream = nullptr;
+};
+constexpr size_t kPiece = size_t{4} << 20;
+#ifdef WITH_TIMING
+constexpr size_t kLanes = 6;
+#else
+constexpr size_t kLanes = 1;  // the cpu device copies as fast as memory allows
+#endif
+
+// Call work(lane, at, n) for all pieces of so many bytes, in threads where there are several pieces.
+template <class Work>
+void in_lanes(size_t bytes, Work work) {
+  static Lane lanes[kLanes];
+  std::atomic<size_t> next{0};
+  auto run = [&](Lane& lane) {
+    if (!lane.stage) {
+      check(cudaHostAlloc(reinterpret_cast<void**>(&lane.stage), kPiece, 0), "allocating a host stage");
+      check(cudaStreamCreateWithFlags(&lane.stream, cudaStreamNonBlocking), "making a stream");
+    }
+    for (size_t at; (at = next.fetch_add(kPiece)) < bytes;) work(lane, at, bytes - at < kPiece ? bytes - at : kPiece);
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < kLanes && i * kPiece < bytes; ++i) others.emplace_back(run, std::ref(lanes[i]));
+  if (bytes) run(lanes[0]);
+  for (std::thread& thread : others) thread.join();
+}
+
+// Copy an input of the case to `to` on the device: the file's pages are not pinned, so a plain copy would be slow.
+void send_input(const Buffer& b, char* to) {
+  in_lanes(b.bytes, [&](Lane& lane, size_t at, size_t n) {
+    memcpy(lane.stage, inputs.data + b.input_offset + at, n);
+    check(cudaMemcpyAsync(to + at, lane.stage, n, cudaMemcpyHostToDevice, lane.stream), "copying an input");
+    check(cudaStreamSynchronize(lane.stream), "copying an input");
+  });
+}
+
 // case REUSE WORKSPACE_LIMIT (in|inout|out:BYTES:INPUT_OFFSET:TURN_BYTES | null | int:VALUE | float:VALUE)...
 void load_case(std::istringstream& line) {
   int reuse = 0;
@@ -212,7 +253,7 @@ void load_case(std::istringstream& line) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     Buffer& b = buffers[i];
     values[value_of_buffer[i]].pointer = data(b);
-    if (b.reads && b.bytes) check(cudaMemcpy(data(b), inputs.data + b.input_offset, b.bytes, cudaMemcpyHostToDevice), "copying an input");
+    if (b.reads) send_input(b, data(b));
     if (b.pristine) check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an input");
   }
   workspace.bytes = glue_workspace(workspace_entry, values.data());
@@ -251,7 +292,7 @@ int last_error() { return candidate_last_error ? candidate_last_error() : static
 Outcome call_once(int poison_byte) {
   for (Buffer& b : buffers) {
     write_guards(b, static_cast<size_t>(&b - buffers.data()));
-    if (b.reads && b.writes && b.bytes) check(cudaMemcpy(data(b), inputs.data + b.input_offset, b.bytes, cudaMemcpyHostToDevice), "restoring an array");
+    if (b.reads && b.writes) send_input(b, data(b));
   }
   write_guards(workspace, buffers.size());
   check(cudaDeviceSynchronize(), "preparing a call");
@@ -302,17 +343,24 @@ std::string outcome_json(const Outcome& o) {
   return out.str();
 }
 
-// Visit a buffer's data on the host in pieces, through a pinned stage.
+// Visit a buffer's data on the host in pieces, in any order and in several threads at once.
 template <class Visit>
 void visit(const Buffer& b, Visit see) {
-  constexpr size_t kPiece = size_t{8} << 20;
-  static char* stage = nullptr;
-  if (!stage) check(cudaHostAlloc(reinterpret_cast<void**>(&stage), kPiece, 0), "allocating a host stage");
-  for (size_t at = 0; at < b.bytes; at += kPiece) {
-    size_t n = b.bytes - at < kPiece ? b.bytes - at : kPiece;
-    check(cudaMemcpy(stage, data(b) + at, n, cudaMemcpyDeviceToHost), "copying an array back");
-    see(stage, at, n);
-  }
+  in_lanes(b.bytes, [&](Lane& lane, size_t at, size_t n) {
+    check(cudaMemcpyAsync(lane.stage, data(b) + at, n, cudaMemcpyDeviceToHost, lane.stream), "copying an array back");
+    check(cudaStreamSynchronize(lane.stream), "copying an array back");
+    see(lane.stage, at, n);
+  });
+}
+
+// How many items of a piece hold the fill pattern in all their bytes.
+template <class Item>
+size_t count_filled(const char* piece, size_t bytes) {
+  Item pattern;
+  memset(&pattern, last_poison, sizeof pattern);
+  size_t count = 0;
+  for (size_t i = 0; i < bytes / sizeof pattern; ++i) count += reinterpret_cast<const Item*>(piece)[i] == pattern;
+  return count;
 }
 
 // BUFFER:whole:OFFSET | BUFFER:compare:0 | BUFFER:sample:OFFSET:COUNT:POSITIONS_OFFSET:ITEMSIZE
@@ -336,15 +384,16 @@ std::string collect(std::istringstream& line) {
       if (offset + b.bytes > out.bytes) give_up("outputs.bin is too small");
       if (b.bytes) check(cudaMemcpy(out.data + offset, data(b), b.bytes, cudaMemcpyDeviceToHost), "copying an array back");
     } else if (what == "compare") {
-      long long first = -1;
+      std::atomic<size_t> first{b.bytes};
       visit(b, [&](const char* piece, size_t at, size_t n) {
         const char* before = inputs.data + b.input_offset + at;
-        if (first >= 0 || memcmp(piece, before, n) == 0) return;
+        if (at > first || memcmp(piece, before, n) == 0) return;
         size_t i = 0;
         while (piece[i] == before[i]) ++i;
-        first = static_cast<long long>(at + i);
+        for (size_t seen = first; at + i < seen && !first.compare_exchange_weak(seen, at + i);) {
+        }
       });
-      if (first >= 0) changed += (changed.empty() ? "\"" : ", \"") + std::to_string(index) + "\": " + std::to_string(first);
+      if (first < b.bytes) changed += (changed.empty() ? "\"" : ", \"") + std::to_string(index) + "\": " + std::to_string(first);
     } else {
       size_t count = 0, positions_offset = 0, itemsize = 4;
       fields >> count >> positions_offset >> itemsize;
@@ -352,21 +401,12 @@ std::string collect(std::istringstream& line) {
       if (!wanted.open(folder + "/positions.bin", false)) give_up("cannot map positions.bin");
       const auto* position = reinterpret_cast<const int64_t*>(wanted.data + positions_offset);  // ascending
       if (offset + count * itemsize > out.bytes || positions_offset + count * 8 > wanted.bytes) give_up("outputs.bin is too small");
-      size_t next = 0, untouched = 0;
-      char pattern[8];
-      memset(pattern, last_poison, sizeof pattern);
+      std::atomic<size_t> untouched{0};
       visit(b, [&](const char* piece, size_t at, size_t n) {
-        if (itemsize == 4) {
-          uint32_t p;
-          memcpy(&p, pattern, 4);
-          for (size_t i = 0; i < n / 4; ++i) untouched += reinterpret_cast<const uint32_t*>(piece)[i] == p;
-        } else {
-          uint16_t p;
-          memcpy(&p, pattern, 2);
-          for (size_t i = 0; i < n / 2; ++i) untouched += reinterpret_cast<const uint16_t*>(piece)[i] == p;
-        }
-        for (; next < count && static_cast<size_t>(position[next]) * itemsize < at + n; ++next)
-          memcpy(out.data + offset + next * itemsize, piece + (position[next] * itemsize - at), itemsize);
+        untouched += itemsize == 4 ? count_filled<uint32_t>(piece, n) : count_filled<uint16_t>(piece, n);
+        const int64_t* end = position + count;
+        for (const int64_t* p = std::lower_bound(position, end, at / itemsize); p < end && *p * itemsize < at + n; ++p)
+          memcpy(out.data + offset + (p - position) * itemsize, piece + (*p * itemsize - at), itemsize);
       });
       unwritten += (unwritten.empty() ? "\"" : ", \"") + std::to_string(index) + "\": " + std::to_string(untouched);
       wanted.close();
@@ -394,11 +434,11 @@ void repeat(std::istringstream& line) {
   for (int i = 0; i < count; ++i) {
     o = call_once(byte);
     if (o.sync_code || o.entry_code || o.last_code) break;
-    uint64_t hash = 0xcbf29ce484222325ull;
+    std::atomic<uint64_t> sum{0};  // of the pieces' hashes, each mixed with its place: they come in any order
     for (const Buffer& b : buffers) {
       if (!b.writes) continue;
-      visit(b, [&](const char* piece, size_t, size_t n) {
-        uint64_t word;
+      visit(b, [&](const char* piece, size_t at, size_t n) {
+        uint64_t word, hash = 0xcbf29ce484222325ull ^ at ^ (static_cast<uint64_t>(&b - buffers.data()) << 56);
         size_t j = 0;
         for (; j + 8 <= n; j += 8) {
           memcpy(&word, piece + j, 8);
@@ -406,10 +446,11 @@ void repeat(std::istringstream& line) {
           hash ^= hash >> 29;
         }
         for (; j < n; ++j) hash = (hash ^ static_cast<unsigned char>(piece[j])) * 0x100000001b3ull;
+        sum += hash * 0x9E3779B97F4A7C15ull;
       });
     }
     char text[20];
-    snprintf(text, sizeof text, "\"%016llx\"", static_cast<unsigned long long>(hash));
+    snprintf(text, sizeof text, "\"%016llx\"", static_cast<unsigned long long>(sum));
     hashes += (i ? ", " : "") + std::string(text);
   }
   send("{" + outcome_json(o) + ", \"hashes\": [" + hashes + "]}");
@@ -427,6 +468,19 @@ void restore_inputs(double part, bool outputs_too) {
   }
 }
 
+// keep: copies of the inputs on the device, from which timed calls get theirs back. Not part of what is timed.
+void keep_inputs() {
+  for (Buffer& b : buffers) {
+    if (!b.reads || !b.bytes || b.pristine || !(b.writes || b.turn_bytes)) continue;
+    bool there = cudaMalloc(reinterpret_cast<void**>(&b.pristine), b.bytes) == cudaSuccess;
+    if (!there && b.writes) give_up("no memory for a copy of an array");
+    if (!there) b.pristine = nullptr, cudaGetLastError();  // its values stay in their places
+    else if (b.writes) send_input(b, b.pristine);
+    else check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an array");
+  }
+  send("{}");
+}
+
 // time cold|warm|empty REPETITIONS WALLS PART
 // PART of a turn of the inputs for all calls, see above; negative: another one for each call.
 void time_calls(std::istringstream& line) {
@@ -435,14 +489,6 @@ void time_calls(std::istringstream& line) {
   int repetitions = 0, walls = 0;
   double part = 0;
   line >> method >> repetitions >> walls >> part;
-  for (Buffer& b : buffers) {
-    if (!b.reads || !b.bytes || b.pristine || !(b.writes || (part && b.turn_bytes))) continue;
-    bool there = cudaMalloc(reinterpret_cast<void**>(&b.pristine), b.bytes) == cudaSuccess;
-    if (!there && b.writes) give_up("no memory for a copy of an array");
-    if (!there) b.pristine = nullptr, cudaGetLastError();  // its values stay in their places
-    else if (b.writes) check(cudaMemcpy(b.pristine, inputs.data + b.input_offset, b.bytes, cudaMemcpyHostToDevice), "copying an array");
-    else check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an array");
-  }
   static std::mt19937_64 random{std::random_device{}()};
   auto prepare = [&] {
     poison(0xFF);
@@ -458,7 +504,7 @@ void time_calls(std::istringstream& line) {
   Samples samples = measure(method != "warm", repetitions, walls, stream, prepare, call, queue_us);
   o.sync_code = static_cast<int>(cudaDeviceSynchronize());
   o.last_code = last_error();
-  restore_inputs(0, false);
+  if (!o.sync_code) restore_inputs(0, false);
   if (!samples.error.empty() && !o.sync_code && !o.entry_code) give_up(samples.error);
   std::ostringstream out;
   out << "{" << outcome_json(o) << ", \"queue_us\": " << queue_us << ", \"calls\": " << samples.calls;
@@ -652,6 +698,7 @@ int main(int argc, char** argv) {
       send("{" + outcome_json(o) + (o.sync_code ? "" : ", " + collect(line)) + "}");
     } else if (command == "collect") send("{" + collect(line) + "}");
     else if (command == "repeat") repeat(line);
+    else if (command == "keep") keep_inputs();
     else if (command == "time") time_calls(line);
     else if (command == "counters") counters(line);
     else if (command == "move") move();
