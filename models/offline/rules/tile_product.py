@@ -104,6 +104,7 @@ class TileProduct(Rule):
         side, tiles_of = source.unique("side"), helper_name(source, "tiles_of", TILES)
         edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
         edits.append((kernel.node.start_byte, kernel.node.start_byte, f"template <int {side}>\n"))
+        edits.append((kernel.declarator.start_byte, kernel.declarator.start_byte, "__launch_bounds__(256, 2) "))
         for launch in kernel.launches:
             high, wide = on_host(kernel, launch, rows), on_host(kernel, launch, cols)
             if high is None or wide is None or launch.statement.type != "expression_statement":
@@ -127,11 +128,9 @@ class TileProduct(Rule):
                 choices.append(call if last else f"{enough} >= {setting.multiprocessors}) {call}")
             chain = "// The widest tile that gives every multiprocessor one.\n" + " else ".join(choices)
             edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chain, 4).lstrip()))
-        for node in kernel.node.children:
-            if node.type == "launch_bounds":
-                edits.append((node.start_byte, node.end_byte, ""))
+        edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
         result = with_helper(edited(source.text, edits), tiles_of, TILES)
-        return include(result, "mma.h") if tensor else result
+        return include(include(result, "mma.h"), "cuda_pipeline.h") if tensor else result
 
     def _point(self, kernel: Kernel, product: Product, row: str, col: str, value: str) -> str:
         """Return the code that finishes one result."""
@@ -215,18 +214,18 @@ const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @
         fill_right = _fill_bf16(kernel, p, right, p.col, "right")
         point = indented(self._point(kernel, p, "@row_there", "@col_there", "@result[@e]"), 20)
         right_layout = "col_major" if _runs_along(kernel, p, right) else "row_major"
-        right_shape = "[@side][@depth + 8]" if right_layout == "col_major" else "[@depth][@side + 8]"
+        right_shape = "[2][@side][@depth + 8]" if right_layout == "col_major" else "[2][@depth][@side + 8]"
         right_at = (
-            "&@right_tile[@warp_col + @j * 16][@step], @depth + 8"
+            "&@right_tile[@now][@warp_col + @j * 16][@step], @depth + 8"
             if right_layout == "col_major"
-            else "&@right_tile[@step][@warp_col + @j * 16], @side + 8"
+            else "&@right_tile[@now][@step][@warp_col + @j * 16], @side + 8"
         )
         left_layout = "row_major" if _runs_along(kernel, p, left) else "col_major"
-        left_shape = "[@side][@depth + 8]" if left_layout == "row_major" else "[@depth][@side + 8]"
+        left_shape = "[2][@side][@depth + 8]" if left_layout == "row_major" else "[2][@depth][@side + 8]"
         left_at = (
-            "&@left_tile[@warp_row + @i * 16][@step], @depth + 8"
+            "&@left_tile[@now][@warp_row + @i * 16][@step], @depth + 8"
             if left_layout == "row_major"
-            else "&@left_tile[@step][@warp_row + @i * 16], @side + 8"
+            else "&@left_tile[@now][@step][@warp_row + @i * 16], @side + 8"
         )
         return f"""\
 using namespace nvcuda;
@@ -242,25 +241,38 @@ const int @warp_row = @warp / 4 * (@side / 2), @warp_col = @warp % 4 * (@side / 
     for (int @i = 0; @i < @side / 32; ++@i) {{
         for (int @j = 0; @j < @side / 64; ++@j) wmma::fill_fragment(@sums[@i][@j], 0.0f);
     }}
-    {outer}for (long long @first_k = 0; @first_k < {end}; @first_k += @depth) {{
-{indented(fill_left, 8)}
-{indented(fill_right, 8)}
-        __syncthreads();
-        #pragma unroll
-        for (int @step = 0; @step < @depth; @step += 16) {{
-            wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::{left_layout}> @a[@side / 32];
-            wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::{right_layout}> @b[@side / 64];
-            #pragma unroll
-            for (int @i = 0; @i < @side / 32; ++@i) wmma::load_matrix_sync(@a[@i], {left_at});
-            #pragma unroll
-            for (int @j = 0; @j < @side / 64; ++@j) wmma::load_matrix_sync(@b[@j], {right_at});
-            #pragma unroll
-            for (int @i = 0; @i < @side / 32; ++@i) {{
-                #pragma unroll
-                for (int @j = 0; @j < @side / 64; ++@j) wmma::mma_sync(@sums[@i][@j], @a[@i], @b[@j], @sums[@i][@j]);
+    {outer}{{
+        int @now = 0;
+        // The next tile is on its way while this one is used.
+        for (long long @next_k = 0; @next_k < {end} + @depth; @next_k += @depth) {{
+            if (@next_k < {end}) {{
+{indented(fill_left, 16)}
+{indented(fill_right, 16)}
             }}
+            __pipeline_commit();
+            if (@next_k > 0) {{
+                __pipeline_wait_prior(1);
+                __syncthreads();
+                #pragma unroll
+                for (int @step = 0; @step < @depth; @step += 16) {{
+                    wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::{left_layout}> @a[@side / 32];
+                    wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::{right_layout}> @b[@side / 64];
+                    #pragma unroll
+                    for (int @i = 0; @i < @side / 32; ++@i) wmma::load_matrix_sync(@a[@i], {left_at});
+                    #pragma unroll
+                    for (int @j = 0; @j < @side / 64; ++@j) wmma::load_matrix_sync(@b[@j], {right_at});
+                    #pragma unroll
+                    for (int @i = 0; @i < @side / 32; ++@i) {{
+                        #pragma unroll
+                        for (int @j = 0; @j < @side / 64; ++@j) {{
+                            wmma::mma_sync(@sums[@i][@j], @a[@i], @b[@j], @sums[@i][@j]);
+                        }}
+                    }}
+                }}
+                __syncthreads();
+            }}
+            @now ^= 1;
         }}
-        __syncthreads();
     }}
     float* @result = @results[@warp];
     #pragma unroll
@@ -482,18 +494,19 @@ def _fill_bf16(kernel: Kernel, p: Product, operand: Node, axis: Axis, which: str
     along = _runs_along(kernel, p, operand)
     at, step = ("@e / (@depth / 8)", "@e % (@depth / 8) * 8") if along else ("@e % (@side / 8) * 8", "@e / (@side / 8)")
     lines = _group_row(p, axis) + "".join(f"    {d}\n" for d in _declarations(p, operand, kernel))
-    place = f"@{which}_tile[@at][@step]" if along else f"@{which}_tile[@step][@at]"
+    place = f"@{which}_tile[@now ^ 1]{'[@at][@step]' if along else '[@step][@at]'}"
     last = "@end_row" if axis is p.row else text(axis.bound)
     fast, bound = (p.k, text(p.k_end)) if along else (axis.variable, last)
     slow, limit = (axis.variable, last) if along else (p.k, text(p.k_end))
     item = substitute(text(operand), {fast: f"({fast} + @i)"})
     return f"""\
+#pragma unroll
 for (int @e = threadIdx.x; @e < @side * @depth / 8; @e += 256) {{
     const int @at = {at}, @step = {step};
     const long long {axis.variable} = {first} + @at;
-    const long long {p.k} = @first_k + @step;
+    const long long {p.k} = @next_k + @step;
 {lines}    if ({slow} < {limit} && {fast} + 8 <= {bound} && reinterpret_cast<size_t>(&{text(operand)}) % 16 == 0) {{
-        *reinterpret_cast<uint4*>(&{place}) = *reinterpret_cast<const uint4*>(&{text(operand)});
+        __pipeline_memcpy_async(&{place}, &{text(operand)}, 16);
     }} else {{
         for (int @i = 0; @i < 8; ++@i) {{
             (&{place})[@i] = {slow} < {limit} && {fast} + @i < {bound} ? {item} : __float2bfloat16(0.0f);
