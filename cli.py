@@ -662,13 +662,17 @@ def report(
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Write all that the report is made from, as JSON, too.")] = None,
     title: Annotated[str, typer.Option(help="Of the page.", show_default="the suite's name")] = "",
+    join: Annotated[bool, typer.Option("--join", help="Several suites are one that was done in pieces.")] = False,
+    libraries: Annotated[
+        Path | None, typer.Option(help="What `python -m cudamaster.evals.baselines` measured of libraries.")
+    ] = None,
     home: Home = None,
 ) -> None:
     """Write a suite or a run as one HTML file that needs no network; or compare two suites, with significance."""
     with _refusing():
         from .evals.report.command import write_report
 
-        for line in write_report(what, out=out, data=data, title=title, home=home):
+        for line in write_report(what, out=out, data=data, title=title, home=home, join=join, libraries=libraries):
             typer.echo(line)
 
 

@@ -46,12 +46,15 @@ def tau_chart(curves: Mapping[str, Sequence[float | None]]) -> Markup:
     return svg.chart(parts, bottom + 36, "Share of units by speedup")
 
 
-def unit_chart(results: Sequence[UnitResult], estimated: bool) -> Markup:
-    """Return the speedup of every unit with its 95 % interval, the best first; failures are named."""
+def unit_chart(results: Sequence[UnitResult], estimated: bool, libraries: Mapping[str, float]) -> Markup:
+    """Return the speedup of every unit with its 95 % interval, the best first; failures are named.
+
+    A mark shows what the fastest vendor library makes of a unit, where `libraries` has it.
+    """
     left, row, head = 150, 17, 6
     shown = sorted(results, key=lambda r: -(r.gain or 0.0))
     solved = [r.gain for r in shown if r.gain is not None]
-    x = svg.log_axis([1.0, *solved, 2.0], left, WIDTH - 46)
+    x = svg.log_axis([1.0, *solved, *libraries.values(), 2.0], left, WIDTH - 46)
     bottom = head + row * len(shown)
     word = "estimated speedup" if estimated else "speedup"
     parts = svg.horizontal(x, head, bottom, f"{word} over the baseline", "x")
@@ -73,6 +76,10 @@ def unit_chart(results: Sequence[UnitResult], estimated: bool) -> Markup:
             parts.append(svg.line(x.at(interval[0]), middle, x.at(interval[1]), middle, "interval"))
             parts += [svg.line(x.at(v), middle - 3, x.at(v), middle + 3, "interval") for v in interval]
             end = max(end, x.at(interval[1]))
+        if library := libraries.get(result.unit.name):
+            tip = f"{result.unit.name}: the fastest library {library:.3g}x"
+            parts.append(svg.dot(x.at(library), top + row / 2, "point before", tip, 4))
+            end = max(end, x.at(library) + 4)
         parts.append(svg.text(end + 5, top + 12, f"{result.gain:.3g}x", "value"))
     parts.append(svg.line(x.at(1.0), head, x.at(1.0), bottom, "axis"))
     return svg.chart(parts, bottom + 36, "Speedup of every unit")

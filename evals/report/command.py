@@ -7,27 +7,43 @@ from pathlib import Path
 
 from ...graph.errors import RunError
 from ..ablate import read_ablation
+from ..baseline_records import library_times, read_measured
 from .comparison import Arms, comparison_markdown, comparison_page
-from .data import gather, write_data
+from .data import gather, joined, with_libraries, write_data
 from .export import suite_markdown, write_csv, write_parquet
 from .suite_page import suite_page
 
 
 def write_report(
-    what: Sequence[str], *, out: Path | None, data: Path | None, title: str, home: Path | None
+    what: Sequence[str],
+    *,
+    out: Path | None,
+    data: Path | None = None,
+    title: str = "",
+    home: Path | None = None,
+    join: bool = False,
+    libraries: Path | None = None,
 ) -> list[str]:
     """Write a report on a suite, a run, an ablation or several suites. Return lines that say what was written.
+
+    Args:
+        what: names, or files that `data` wrote.
+        data: file for all that the report is made from.
+        join: several suites are one that was done in pieces, rather than compared.
+        libraries: what `python -m cudamaster.evals.baselines` measured of vendor libraries on the same GPU.
 
     Raises:
         RunError: one of them is not there, or the file's kind is unknown.
     """
     out = out or Path(f"{'-'.join(Path(name).stem for name in what)}.html")
     try:
-        arms = _arms(what, home)
+        arms = None if join else _arms(what, home)
         if arms is not None:
             _write_comparison(arms, out, title)
             return [f"{out}: {', '.join(arms.data)}"]
-        found = gather(what[0], home)
+        found = joined([gather(name, home) for name in what])
+        if libraries is not None:
+            found = with_libraries(found, library_times(read_measured(libraries)))
         if data is not None:
             write_data(found, data)
         match out.suffix:

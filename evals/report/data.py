@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from ...benchmark.scoring import geometric_mean
 from ...benchmark.task import Unit
 from ...graph.errors import RunError, UnknownRun
 from ...graph.manifest import now, read_manifest, write_json
@@ -26,6 +28,8 @@ class ReportData(Record):
     results: tuple[UnitResult, ...]
     measurements: tuple[Measurements, ...]
     stories: tuple[Story, ...]
+    libraries: Mapping[str, float] = {}
+    """Unit → speedup over the baseline of the fastest vendor library that the judge accepts, over the timed cases."""
 
     @property
     def estimated(self) -> bool:
@@ -59,6 +63,42 @@ def gather(name: str, home: Path | None = None) -> ReportData:
         measurements=tuple(m for result in found if (m := measurements(result, home)) is not None),
         stories=tuple(story for result in found if (story := read_story(result, home)) is not None),
     )
+
+
+def joined(parts: Sequence[ReportData]) -> ReportData:
+    """Return suites as one, under the first one's name: a suite that was done in pieces.
+
+    Raises:
+        RunError: they were run under different configurations, or share a unit.
+    """
+    first = parts[0].suite
+    units = [unit for part in parts for unit in part.suite.units]
+    if len(set(units)) < len(units):
+        raise RunError("suites that share units are compared, not joined")
+    for part in parts[1:]:
+        if (part.suite.options, part.suite.search) != (first.options, first.search):
+            raise RunError(f"suites {first.id} and {part.suite.id} were run with different options: they don't join")
+    return ReportData(
+        suite=first.model_copy(update={"units": tuple(units)}),
+        results=tuple(result for part in parts for result in part.results),
+        measurements=tuple(m for part in parts for m in part.measurements),
+        stories=tuple(story for part in parts for story in part.stories),
+        libraries={unit: gain for part in parts for unit, gain in part.libraries.items()},
+    )
+
+
+def with_libraries(data: ReportData, times_us: Mapping[tuple[str, str], float]) -> ReportData:
+    """Return the data with what libraries make of the units, from their times by unit and case on the same GPU.
+
+    A unit counts where there is a time for every timed case.
+    """
+    found = {}
+    for m in data.measurements:
+        cases = [(case.baseline_us, times_us.get((m.unit, case.case))) for case in (m.gain.cases if m.gain else ())]
+        ratios = [baseline / library for baseline, library in cases if library]
+        if ratios and len(ratios) == len(cases):
+            found[m.unit] = geometric_mean(ratios)
+    return data.model_copy(update={"libraries": found})
 
 
 def write_data(data: ReportData, path: Path) -> None:

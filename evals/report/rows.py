@@ -22,6 +22,8 @@ class Row(Record):
     """Ends of its 95 % interval."""
     weighted: float | None
     """The paper's P."""
+    library: float | None
+    """Speedup over the baseline of the fastest vendor library."""
     efficiency: float | None
     baseline_us: float | None
     best_us: float | None
@@ -67,6 +69,7 @@ def table_rows(data: ReportData) -> list[Row]:
                 low=figure.ci95[0] if figure and figure.ci95 else None,
                 high=figure.ci95[1] if figure and figure.ci95 else None,
                 weighted=result.weighted if result else None,
+                library=data.libraries.get(unit.name),
                 efficiency=efficiency.value if efficiency else None,
                 baseline_us=geometric_mean([c.baseline_us for c in cases]) if cases else None,
                 best_us=geometric_mean([c.candidate_us for c in cases]) if cases else None,

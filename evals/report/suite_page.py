@@ -28,6 +28,8 @@ def suite_page(data: ReportData, title: str) -> str:
     point = point_of(data.suite.id, data.suite, data.by_unit, list(data.measurements))
     word = "estimated speedup" if data.estimated else "speedup"
     columns = [("unit", "text"), ("status", "text"), (word, "number"), ("95 % interval", "text"), ("P", "number")]
+    if data.libraries:
+        columns.append(("library", "number"))
     columns += [("efficiency", "number"), ("baseline us", "number"), ("best us", "number"), ("bottleneck", "text")]
     columns += [("strategy", "text"), ("rounds", "number"), ("tokens", "number"), ("seconds", "number")]
     rows = table_rows(data)
@@ -39,7 +41,8 @@ def suite_page(data: ReportData, title: str) -> str:
         tiles=_tiles(point, data),
         charts=_charts(data),
         columns=columns,
-        rows=[{"unit": row.unit, "cells": _cells(row)} for row in rows],
+        libraries=bool(data.libraries),
+        rows=[{"unit": row.unit, "cells": _cells(row, bool(data.libraries))} for row in rows],
         astra=astra_table(data.by_unit),
         units=[_unit(data, result) for result in data.results],
     )
@@ -84,7 +87,8 @@ def _charts(data: ReportData) -> list[tuple[Any, ...]]:
         curve = {data.suite.id: gains(data.suite, data.by_unit)}
         shown.append((f"{word}: share of units", charts.tau_chart(curve), "A unit that failed is under every τ."))
     if data.results:
-        shown.append((f"{word} of every unit", charts.unit_chart(data.results, data.estimated)))
+        marks = ("", (("0", "winner"), ("1", "fastest vendor library"))) if data.libraries else ()
+        shown.append((f"{word} of every unit", charts.unit_chart(data.results, data.estimated, data.libraries), *marks))
     if data.stories:
         shown.append(("Gain after each round", charts.round_chart(data.stories)))
     if moves := transitions(list(data.measurements)):
@@ -106,7 +110,7 @@ def _charts(data: ReportData) -> list[tuple[Any, ...]]:
     return shown
 
 
-def _cells(row: Row) -> list[_Cell]:
+def _cells(row: Row, libraries: bool) -> list[_Cell]:
     interval = f"{row.low:.3g} – {row.high:.3g}" if row.low is not None else ""
     moved = " → ".join(dict.fromkeys(name for name in (row.bottleneck_before, row.bottleneck_after) if name))
     return [
@@ -114,6 +118,7 @@ def _cells(row: Row) -> list[_Cell]:
         _Cell(factor(row.gain), row.gain or 0.0),
         _Cell(interval),
         _Cell(factor(row.weighted), row.weighted or 0.0),
+        *([_Cell(factor(row.library), row.library or 0.0)] if libraries else []),
         _Cell("" if row.efficiency is None else f"{row.efficiency:.0%}", row.efficiency or 0.0),
         _Cell("" if row.baseline_us is None else f"{row.baseline_us:.4g}", row.baseline_us or 0.0),
         _Cell("" if row.best_us is None else f"{row.best_us:.4g}", row.best_us or 0.0),

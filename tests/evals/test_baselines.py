@@ -29,7 +29,7 @@ from cudamaster.tools.records import Bottleneck, Diagnosis, Finding
 
 SAMPLES = Path(__file__).parents[1] / "data" / "ncu"
 INFO = DeviceInfo(name="cuda", gpu="NVIDIA H200", arch="sm_90", multiprocessors=132, driver="580.1", toolkit="13.0")
-SESSION = Session(device=INFO, date="2026-01-02", gpu=gpu_model("NVIDIA H200"))
+SESSION = Session(device=INFO, date="2026-01-02", rates={"dram_gbps": 4000.0})
 HEAVIEST = "N=262144 uniform"
 
 
@@ -82,6 +82,10 @@ def test_the_page_of_times_tells_rates_ratios_and_faults() -> None:
     assert "| baselines | paper | 1 | 2 | 1 | 0.000 |" in text
     assert "| libraries | paper | 1 | 2 | 2 | 0.250 |" in text
     assert "- relu-fp32, the baseline: wrong at 1 cases, such as N=1024 uniform: out[3] is 7" in text
+
+
+def test_floors_keep_the_ceilings_of_the_session() -> None:
+    assert SESSION.gpu == gpu_model("NVIDIA H200").model_copy(update={"dram_gbps": 4000.0})
 
 
 def test_nothing_measured_is_an_error_not_an_empty_page(tmp_path: Path) -> None:
