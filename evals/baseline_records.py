@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from ..benchmark.task import CaseSet
-from ..tools.device.gpu_model import GpuModel
+from ..tools.device.gpu_model import GpuModel, gpu_model
 from ..tools.device.port import DeviceInfo
 from ..tools.records import Diagnosis, Profile, Record, Status
 
@@ -21,8 +21,13 @@ class Session(Record):
     kind: Literal["session"] = "session"
     device: DeviceInfo
     date: str
-    gpu: GpuModel
-    """Ceilings used for floors: calibrated on that machine where the home has a calibration."""
+    rates: dict[str, float]
+    """The ceilings of `CALIBRATED_FIELDS` that floors were made with: that machine's own where it was calibrated."""
+
+    @property
+    def gpu(self) -> GpuModel:
+        """The GPU with these ceilings."""
+        return gpu_model(self.device.gpu).model_copy(update=self.rates)
 
 
 class TimedCase(Record):

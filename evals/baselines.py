@@ -20,7 +20,7 @@ from ..benchmark.registry import load_task, task_names
 from ..benchmark.task import Case, CaseSet, Task
 from ..graph.executor import Call, Died
 from ..graph.pool import Pool, cores
-from ..tools.device.gpu_model import gpu_model
+from ..tools.device.gpu_model import CALIBRATED_FIELDS, gpu_model
 from ..tools.device.select import get_device
 from ..tools.records import Record
 from .baseline_records import Failed, ProfiledBaseline, Session, TimedCase, append_measured, read_measured
@@ -50,7 +50,8 @@ def this_session(name: str) -> Session:
     """
     device = get_device(name)
     gpu = getattr(device, "gpu", None) or gpu_model(device.info().gpu)
-    return Session(device=device.info(), date=time.strftime("%Y-%m-%d"), gpu=gpu)
+    rates = {name: getattr(gpu, name) for name in CALIBRATED_FIELDS}
+    return Session(device=device.info(), date=time.strftime("%Y-%m-%d"), rates=rates)
 
 
 def measure(path: Path, work: Sequence[Work], jobs: int, limit_s: float) -> None:
