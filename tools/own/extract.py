@@ -20,6 +20,8 @@ _ONLY_CHECKS = re.compile(
     r"|(?:[\w:]+\s*\(\s*)?cuda(?:Device|Stream|Thread)Synchronize\s*\(\s*\w*\s*\)\s*\)?\s*;"
 )
 """A statement that only waits or asks for the last error, with or without a macro around it."""
+_SAYS = re.compile(r"(std\s*::\s*)?((cerr|cout)\b|(printf|fprintf|puts|perror|exit|abort)\s*\()")
+"""A statement that tells people something, or ends the program."""
 _CHECKED = re.compile(r"\b([A-Z]\w*)\s*\(\s*cuda[A-Z]\w*\s*\(")
 _INSTEAD = {
     r"cudaMalloc\w*|cudaFree\w*|cudaHostAlloc": "allocate outside and pass the buffer as a parameter",
@@ -192,6 +194,9 @@ def _without_checks(function: Function, changes: list[str]) -> list[Edit]:
                 changes.append(
                     f"{function.name}: the report of an error is left out: {' '.join(text(node).split())[:60]}…"
                 )
+        elif node.type == "throw_statement" or (node.type == "expression_statement" and _SAYS.match(text(node))):
+            found.append((node.start_byte, node.end_byte, ";"))
+            changes.append(f"{function.name}: {' '.join(text(node).split())[:60]} is left out")
         elif node.type == "expression_statement" and _ONLY_CHECKS.fullmatch(text(node)):
             found.append((node.start_byte, node.end_byte, ""))
     for name, call in calls(function.body):

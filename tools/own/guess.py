@@ -15,8 +15,10 @@ from .launcher import INTEGERS, Launcher
 
 _PRIMES = (101, 103, 107, 109, 113, 127, 131)
 """Stand-ins for the sizes when two reaches are compared."""
+LAUNCH_NAME = re.compile(r"block|thread|tile|warp")
+"""Names of numbers that shape a launch and no array."""
 _SIZE_NAME = re.compile(
-    r"[nmkhwbc]|nnz|n_\w+|num_?\w*|\w*(size|len|length|count|dim|width|height|rows?|cols?|elements|batch|channels)s?"
+    r"[a-z][a-z0-9]?|nnz|n_\w+|num_?\w*|\w*(size|len|length|count|dim|width|height|rows?|cols?|elements|batch|channels)s?"
 )
 
 
@@ -51,8 +53,8 @@ class _Frame:
     """A function with what its parameters are in the launcher's terms."""
 
     function: Function
-    arrays: dict[str, str]
-    """Its name for an array → the launcher's."""
+    arrays: dict[str, tuple[str, Poly | None]]
+    """Its name for an array → the launcher's, and where in it it begins; None where that cannot be told."""
     known: dict[str, Poly]
     """Largest values of its numbers and of the built-in variables."""
 
@@ -63,7 +65,7 @@ def guess(source: Source, launcher: Launcher) -> dict[str, Guess]:
     arrays = [p.name for p in launcher.plain if p.pointer]
     uses = {name: _Use() for name in arrays}
     limits: set[str] = set()
-    start = _Frame(launcher.function, {name: name for name in arrays}, {(n): {(n,): 1} for n in integers})
+    start = _Frame(launcher.function, {name: (name, {}) for name in arrays}, {n: {(n,): 1} for n in integers})
     todo, seen = [start], 0
     while todo and seen < 64:
         frame = todo.pop()
@@ -77,7 +79,8 @@ def guess(source: Source, launcher: Launcher) -> dict[str, Guess]:
 
     reached = {name: _furthest(use.reaches, integers) for name, use in uses.items()}
     shaping = limits | {n for reach in reached.values() if reach for product in reach for n in product}
-    sizes = [n for n in integers if n in shaping or _SIZE_NAME.fullmatch(n.lower())] or integers[:1]
+    named = {n for n in integers if _SIZE_NAME.fullmatch(n.lower()) and not LAUNCH_NAME.search(n.lower())}
+    sizes = [n for n in integers if n in shaping | named] or integers[:1]
     found: dict[str, Guess] = {}
     for p in launcher.plain:
         if not p.pointer:
@@ -102,6 +105,8 @@ def guess(source: Source, launcher: Launcher) -> dict[str, Guess]:
 def _role(use: _Use, const: bool) -> tuple[Role, str]:
     if const:
         return Role.IN, "const"
+    if not use.read and not use.written:
+        return Role.OUT, "not const, and what is done with it cannot be told"
     if not use.written:
         return Role.IN, "never written"
     if use.cleared:
@@ -119,7 +124,7 @@ def _furthest(reaches: list[Poly | None], integers: list[str]) -> Poly | None:
 
 def _aliases(frame: _Frame) -> dict[str, tuple[str, Poly | None]]:
     """Return local names for (parts of) the arrays: the launcher's name, and the offset."""
-    found: dict[str, tuple[str, Poly | None]] = {name: (array, {}) for name, array in frame.arrays.items()}
+    found = dict(frame.arrays)
     for node in walk(frame.function.body):
         if node.type != "init_declarator":
             continue
@@ -184,10 +189,10 @@ def _note_accesses(frame: _Frame, bounds: Bounds, uses: dict[str, _Use]) -> None
             for inner in _indices_in(_index(node), frame.function.body, aliases):
                 uses[inner].indexes = place[0]
     for name, call in calls(frame.function.body):
-        if name.startswith("atomic"):
+        if name.startswith(("atomic", "__st", "__ld")):  # __ldg, __stcs and their like
             target = _arguments(call)[:1]
             if target and (place := _root(target[0], aliases)) is not None:
-                _note(uses[place[0]], bounds, call, place[1], read=True, written=True)
+                _note(uses[place[0]], bounds, call, place[1], read="st" not in name[:4], written=name[:4] != "__ld")
         elif name.startswith(("cudaMemset", "cudaMemcpy")):
             listed = _arguments(call)
             if len(listed) > 2 and (place := _root(listed[0], aliases)) is not None:
@@ -272,13 +277,12 @@ def _callees(source: Source, frame: _Frame, bounds: Bounds) -> Iterator[_Frame]:
         for callee in source.functions:
             if callee.name != name or callee is frame.function:
                 continue
-            arrays: dict[str, str] = {}
+            arrays: dict[str, tuple[str, Poly | None]] = {}
             known: dict[str, Poly] = {}
             for parameter, argument in zip(callee.parameters, _arguments(call), strict=False):
                 if parameter.pointer:
-                    root = _root(argument, aliases)
-                    if root is not None and root[1] == {}:  # what is passed from its middle is not followed
-                        arrays[parameter.name] = root[0]
+                    if (root := _root(argument, aliases)) is not None:
+                        arrays[parameter.name] = (root[0], {} if root[1] == {} else None)
                 else:
                     poly = polynomial(argument)
                     if poly is not None and (most := bounds.largest(poly, call)) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...benchmark.contract import DType, Role
-from .guess import Guess
+from .guess import LAUNCH_NAME, Guess
 from .launcher import Launcher
 
 GUESSED = "GUESSED"
@@ -37,9 +37,11 @@ def size_sets(names: Sequence[str], multiple: int) -> dict[str, list[dict[str, i
     return found
 
 
-def scalar_guess(name: str) -> float:
+def scalar_guess(name: str, *, whole: bool) -> float:
     """Return a value for a scalar, by its name."""
     low = name.lower()
+    if whole:
+        return 256 if LAUNCH_NAME.search(low) else 1
     return 1e-5 if "eps" in low else 0.0 if "beta" in low else 0.5
 
 

@@ -58,7 +58,7 @@ def bench_files(task: Task, precision: Precision) -> dict[str, bytes]:
         kind = types[a.name]
         if not a.role.is_array:
             values = {**case.sizes, **case.scalars}
-            literal = f"{values[a.name]:d}" if kind is DType.I32 else f"{float(values[a.name])!r}"
+            literal = f"{int(values[a.name])}" if kind is DType.I32 else f"{float(values[a.name])!r}"
             return {"name": a.name, "type": kind.c_name, "value": literal}
         return {
             "name": a.name,

@@ -18,6 +18,7 @@ from cudamaster.tools.own.errors import NotATask
 from cudamaster.tools.own.init import init
 from cudamaster.tools.own.origin import read_origin
 from cudamaster.tools.records import Candidate
+from cudamaster.tools.result.bench_files import bench_files
 
 from .conftest import EXAMPLES
 
@@ -61,6 +62,17 @@ def test_every_guess_is_marked_and_what_the_user_said_is_not(saxpy: Path, tmp_pa
     assert {p.name: p.guessed for p in made.parameters}["piece"] is False
     assert made.differential
     assert load_task(str(tmp_path / "t")).differential
+
+
+def test_a_result_folder_can_be_written_for_whole_scalars(saxpy: Path, tmp_path: Path) -> None:
+    init(saxpy, tmp_path / "t", check=False, roles={"y": "out", "piece": "scalar"}, reference=_doubling(tmp_path))
+    files = bench_files(load_task(str(tmp_path / "t")), Precision.FP32)
+    assert b"const int piece = 1;" in files["bench.cpp"]
+
+
+def _doubling(folder: Path) -> str:
+    (folder / "double.py").write_text("def f(x, a, count, piece):\n    return 2 * x\n")
+    return f"{folder}/double.py:f"
 
 
 def test_asking_replaces_guessing(saxpy: Path, tmp_path: Path) -> None:

@@ -70,6 +70,61 @@ void launch_gather(float* out, const float* table, const int* rows, int count, i
 }
 """
 
+STYLES = """
+#include <cooperative_groups.h>
+#include <iostream>
+namespace cg = cooperative_groups;
+#define CHECK(ans) { gpuAssert((ans), __FILE__, __LINE__); }
+inline void gpuAssert(cudaError_t code, const char *file, int line) {
+    if (code != cudaSuccess) { fprintf(stderr, "%s %s %d", cudaGetErrorString(code), file, line); exit(code); }
+}
+template <unsigned int blockSize>
+__global__ void reduce6(const float *g_idata, float *g_odata, unsigned int n) {
+    extern __shared__ float sdata[];
+    unsigned int tid = threadIdx.x, i = blockIdx.x * (blockSize * 2) + tid, gridSize = blockSize * 2 * gridDim.x;
+    float s = 0;
+    while (i < n) { s += g_idata[i]; if (i + blockSize < n) s += g_idata[i + blockSize]; i += gridSize; }
+    sdata[tid] = s;
+    if (tid == 0) atomicAdd(g_odata, sdata[0]);
+}
+void reduce(const float *in, float *out, unsigned int n, int threads) {
+    cudaMemset(out, 0, sizeof(float));
+    dim3 dimBlock(threads, 1, 1);
+    switch (threads) {
+        case 256: reduce6<256><<<64, dimBlock, threads * sizeof(float)>>>(in, out, n); break;
+        default: std::cerr << "bad" << std::endl; exit(1);
+    }
+    CHECK(cudaPeekAtLastError());
+    CHECK(cudaDeviceSynchronize());
+}
+template <typename F> __global__ void map(float4* __restrict__ y, const float4* __restrict__ x, long long n4, F f) {
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n4; i += gridDim.x) {
+        float4 v = x[i];
+        y[i] = make_float4(f(v.x), f(v.y), f(v.z), f(v.w));
+    }
+}
+struct Twice { __device__ float operator()(float v) const { return 2 * v; } };
+void twice(float* y, const float* x, int64_t n, cudaStream_t stream) {
+    map<<<128, 256, 0, stream>>>(reinterpret_cast<float4*>(y), reinterpret_cast<const float4*>(x), n / 4, Twice{});
+}
+__global__ void layernorm_kernel(float* out, float* mean, const float* inp, const float* weight, int N, int C) {
+    cg::thread_block_tile<32> warp = cg::tiled_partition<32>(cg::this_thread_block());
+    int idx = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank();
+    if (idx >= N) return;
+    const float* x = inp + idx * C;
+    float sum = 0.0f;
+    for (int i = warp.thread_rank(); i < C; i += warp.size()) sum += x[i];
+    if (warp.thread_rank() == 0 && mean != nullptr) __stcs(mean + idx, sum / C);
+    float* o = out + idx * C;
+    for (int c = warp.thread_rank(); c < C; c += warp.size()) __stcs(o + c, __ldcs(x + c) * weight[c]);
+}
+static int CEIL_DIV(int a, int b) { return (a + b - 1) / b; }
+void layernorm(float* out, float* mean, const float* inp, const float* weight, int B, int T, int C, int block_size) {
+    const int N = B * T;
+    layernorm_kernel<<<CEIL_DIV(N * 32, block_size), block_size>>>(out, mean, inp, weight, N, C);
+}
+"""
+
 
 def taken(text: str, name: str = "", **template: str) -> Extract:
     source = Source(text)
@@ -82,8 +137,8 @@ def refusal(text: str, name: str = "") -> str:
     return str(caught.value)
 
 
-def guesses(name: str) -> dict[str, tuple[str, str]]:
-    made = taken(KERNELS, name)
+def guesses(name: str, text: str = KERNELS) -> dict[str, tuple[str, str]]:
+    made = taken(text, name)
     return {n: (g.role.value, g.shape) for n, g in guess(Source(made.text), made.launcher).items()}
 
 
@@ -114,6 +169,21 @@ def guesses(name: str) -> dict[str, tuple[str, str]]:
 )
 def test_roles_and_shapes_are_read_from_the_indices(launcher: str, wanted: dict[str, tuple[str, str]]) -> None:
     assert guesses(launcher) == wanted
+
+
+def test_styles_of_public_repositories() -> None:
+    assert guesses("reduce", STYLES) == {
+        "in": ("in", "n"), "out": ("out", "1"), "n": ("size", ""), "threads": ("scalar", ""),
+    }  # fmt: skip
+    assert guesses("twice", STYLES) == {"y": ("out", "n"), "x": ("in", "n"), "n": ("size", "")}
+    assert guesses("layernorm", STYLES) == {
+        "out": ("out", "B * T * C"), "mean": ("out", "B * T"), "inp": ("in", "B * T * C"), "weight": ("in", "C"),
+        "B": ("size", ""), "T": ("size", ""), "C": ("size", ""), "block_size": ("scalar", ""),
+    }  # fmt: skip
+    made = taken(STYLES, "reduce")
+    assert "exit" not in made.text
+    assert "cerr" not in made.text
+    assert (made.waits, made.check) == (True, "CHECK")
 
 
 def test_arrays_of_indices_are_known_and_what_cannot_be_told_is_said() -> None:
