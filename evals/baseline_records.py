@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
@@ -85,14 +86,18 @@ def read_measured(path: Path) -> list[Session | TimedCase | ProfiledBaseline]:
     """Return what a file holds, the last of each; failures and a line cut short by a kill are left out.
 
     A file that is kept may be compressed (`.gz`).
+
+    Raises:
+        ValidationError: a line is none of our records.
     """
     found: dict[tuple[str, ...], Session | TimedCase | ProfiledBaseline] = {}
     data = path.read_bytes() if path.is_file() else b""
     for line in (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines():
         try:
-            record = _LINE.validate_json(line)
+            written = json.loads(line)
         except ValueError:
             continue
+        record = _LINE.validate_python(written)
         if isinstance(record, TimedCase):
             found[record.unit, record.arm or "-", record.set, record.case] = record
         elif isinstance(record, ProfiledBaseline):

@@ -108,6 +108,9 @@ def test_a_file_keeps_the_last_word_and_survives_a_kill(tmp_path: Path) -> None:
     assert next(r.date for r in found if isinstance(r, Session)) == "2026-01-03"
     assert timed(time_us=19.0) in found
     assert read_measured(tmp_path / "none.jsonl") == []
+    path.write_text('{"kind": "session", "date": "2026-01-02"}\n')
+    with pytest.raises(ValueError, match="device"):
+        read_measured(path)
 
 
 def test_the_fastest_library_of_a_case_counts() -> None:
