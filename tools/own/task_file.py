@@ -60,7 +60,7 @@ def task_text(
     """Return task.py. `given`: parameters of which the user said what they are; `reference`: Python to put in."""
     sizes = [n for n, g in guesses.items() if g.role is Role.SIZE]
     scalars = {
-        p.name: 1 if p.type not in ("float", "double") else scalar_guess(p.name)
+        p.name: scalar_guess(p.name, whole=p.type not in ("float", "double"))
         for p in launcher.plain
         if guesses[p.name].role is Role.SCALAR
     }
