@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _MOST_BYTES = 12 << 30
 _MOST_OF_FREE = 0.25
 """At most this share of what is free on the disk."""
+_writer = ThreadPoolExecutor(1)
+_writing: list[Future[None]] = []
 
 
 def references_folder() -> Path:
@@ -34,23 +37,31 @@ def references_folder() -> Path:
 
 
 def kept_on_disk(key: Key, make: Callable[[], Instance]) -> Instance:
-    """Return the instance for `key`: from disk if it is there, else made, and written where there is room."""
+    """Return the instance for `key`: from disk if it is there, else made, and written meanwhile where there is room."""
     name = content_key("instance", *map(str, key))
-    made: list[Instance] = []
-
-    def write(fresh: Path) -> None:
-        made.append(make())
-        _room_for(made[0].nbytes)
-        _write(made[0], fresh)
-
-    try:
-        folder = cached(name, write, references_folder())
-        if not made:
+    with contextlib.suppress(OSError):  # a file that another process removed just now
+        folder = references_folder() / name
+        if folder.is_dir():
             os.utime(folder)
             return _read(folder)
-    except OSError:  # no room, or a file that another process removed just now
-        pass
-    return made[0] if made else make()
+    made = make()
+    _writing.append(_writer.submit(_keep, made, name))
+    return made
+
+
+def finish_writing() -> None:
+    """Wait until everything that was made is on disk; the end of the process waits by itself."""
+    while _writing:
+        _writing.pop().result()
+
+
+def _keep(made: Instance, name: str) -> None:
+    def write(fresh: Path) -> None:
+        _room_for(made.nbytes)
+        _write(made, fresh)
+
+    with contextlib.suppress(OSError):  # no room
+        cached(name, write, references_folder())
 
 
 def _write(made: Instance, folder: Path) -> None:

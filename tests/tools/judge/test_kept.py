@@ -32,12 +32,14 @@ def home(monkeypatch, tmp_path):
 
 def again(seed, monkeypatch, precision=Precision.BF16):
     """Return an instance as another process would: nothing in memory, nothing may be made."""
+    kept.finish_writing()
     monkeypatch.setattr(reference, "_recent", reference._Recent(1 << 30))
     monkeypatch.setattr(reference, "_make", lambda *_: pytest.fail("made again"))
     return reference.instance(GELU, CASE, precision, seed, keep=True)
 
 
 def folders(home):
+    kept.finish_writing()
     return [p for p in (home / "references").iterdir() if p.is_dir() and not p.name.startswith(".")]
 
 
@@ -70,6 +72,7 @@ def test_the_least_recently_used_goes_first(home, monkeypatch):
     first = folders(home)[0]
     os.utime(first, (1, 1))
     reference.instance(GELU, CASE, Precision.FP32, 2, keep=True)
+    kept.finish_writing()
     monkeypatch.setattr(kept, "_MOST_BYTES", int(2.5 * one))
     reference.instance(GELU, CASE, Precision.FP32, 3, keep=True)
     assert len(folders(home)) == 2

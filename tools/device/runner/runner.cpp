@@ -504,7 +504,10 @@ void time_calls(std::istringstream& line) {
   Samples samples = measure(method != "warm", repetitions, walls, stream, prepare, call, queue_us);
   o.sync_code = static_cast<int>(cudaDeviceSynchronize());
   o.last_code = last_error();
-  if (!o.sync_code) restore_inputs(0, false);
+  if (!o.sync_code) {
+    restore_inputs(0, false);
+    check(cudaStreamSynchronize(stream), "restoring the inputs");  // what is looked at next is copied on other streams
+  }
   if (!samples.error.empty() && !o.sync_code && !o.entry_code) give_up(samples.error);
   std::ostringstream out;
   out << "{" << outcome_json(o) << ", \"queue_us\": " << queue_us << ", \"calls\": " << samples.calls;
