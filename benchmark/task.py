@@ -111,6 +111,8 @@ class Task:
     """The expected outputs at some positions only, for cases whose whole reference is dear (see `sampling`)."""
     strategies: tuple[str, ...] = ()
     """Known good strategies, most rewarding first."""
+    reference_operations: Callable[[Mapping[str, int]], int] | None = None
+    """Operations of the reference, where they are far fewer than `complexity`: for estimates of time."""
     legal: Callable[[Case], bool] = lambda case: True
     """Which positive sizes and scalars a kernel must handle; by default all."""
     notes: str = ""

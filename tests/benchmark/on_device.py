@@ -20,15 +20,16 @@ from typing import Any
 import numpy as np
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
-from cudamaster.benchmark.task import Case, CaseSet
+from cudamaster.benchmark.task import Case, CaseSet, Task
 from cudamaster.tools.device.cpu.device import CpuDevice
+from cudamaster.tools.device.cuda.device import CudaDevice
 from cudamaster.tools.device.port import Device
-from cudamaster.tools.device.select import get_device
+from cudamaster.tools.device.runner.client import RunnerProcess
 from cudamaster.tools.judge.check_case import check_case
 from cudamaster.tools.judge.compare import compare
 from cudamaster.tools.judge.reference import instance
 from cudamaster.tools.judge.seeds import derive
-from cudamaster.tools.records import Status
+from cudamaster.tools.records import Build, Status
 
 from .kernel_sets import NAMES, Selected, kernel_set, smallest_first
 from .libraries import LIBRARIES, from_gpu, strict, to_gpu
@@ -38,9 +39,20 @@ DAMAGED = EXACT
 """The effect of what is rejected without a comparison: unwritten or damaged memory, a failed call."""
 
 
+SHARING = 8
+"""Processes that use a GPU at once: more get in each other's way."""
+
+
+class UntimedGpu(CudaDevice):
+    """A GPU on which nothing is timed, so that processes need not wait for each other to start."""
+
+    def open(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
+        return self._start(build, task, precision)
+
+
 def device_named(name: str) -> Device:
     """Return a device. The cpu device compiles for the host alone here: a GPU's turn comes with the GPU."""
-    return CpuDevice(use_nvcc=False) if name == "cpu" else get_device(name)
+    return CpuDevice(use_nvcc=False) if name == "cpu" else UntimedGpu()
 
 
 def seeds_of(case: Case, seed: int) -> tuple[int, int]:
@@ -162,18 +174,22 @@ def outputs_altered(name: str, precision: Precision, seeds: int) -> dict[str, An
 SHARE = 26
 """Seeds of a unit that one process takes."""
 
+Work = tuple[str, Precision, Any]
 
-def jobs(device: str, seeds: int, until: float, names: Sequence[str]) -> Iterator[tuple[str, Precision, Any]]:
-    """Yield unit and work, the longest first."""
-    units = [(name, precision) for name in names for precision in Precision]
+
+def on_the_device(device: str, seeds: int, until: float, units: Sequence[tuple[str, Precision]]) -> Iterator[Work]:
+    """Yield what runs on the device, of each unit in turn."""
     for start in range(0, seeds, SHARE):
         share = range(start, min(start + SHARE, seeds))
         for name, precision in units:
             yield name, precision, partial(kernels_on, device, name, precision, share, until=until)
-    for name, precision in units:
-        if device == "cuda" and LIBRARIES[name]:
-            yield name, precision, partial(libraries_on, name, precision, seeds, until)
-        yield name, precision, partial(outputs_altered, name, precision, seeds)
+            if start == 0 and device == "cuda" and LIBRARIES[name]:
+                yield name, precision, partial(libraries_on, name, precision, seeds, until)
+
+
+def build_on(device: str, unit: tuple[str, Precision]) -> None:
+    """Compile the kernels of a unit, for the process that runs them."""
+    kernel_set(*unit).build(device_named(device))
 
 
 def merge(unit: dict[str, Any], found: dict[str, Any]) -> None:
@@ -198,9 +214,17 @@ def measure(
         "schema": 1, "date": time.strftime("%Y-%m-%d"), "device": info.model_dump(mode="json"), "seeds": seeds,
         "units": {}, "errors": {},
     }  # fmt: skip
-    with ProcessPoolExecutor(workers) as pool:
-        todo = jobs(device_name, seeds, time.time() + limit_s, names)
-        futures = {pool.submit(work): (n, p, work.func.__name__) for n, p, work in todo}
+    units = [(name, precision) for name in names for precision in Precision]
+    with ProcessPoolExecutor(workers) as pool, ProcessPoolExecutor(min(workers, SHARING)) as sharing:
+        list(pool.map(partial(build_on, device_name), units))
+        print(f"{time.monotonic() - start:.0f} s: compiled", flush=True)
+        here = [(name, precision, partial(outputs_altered, name, precision, seeds)) for name, precision in units]
+        there = on_the_device(device_name, seeds, start + limit_s - time.monotonic() + time.time(), units)
+        futures = {
+            each.submit(work): (n, p, work.func.__name__)
+            for each, todo in ((pool, here), (sharing, there))
+            for n, p, work in todo
+        }
         for future in as_completed(futures):
             name, precision, work = futures[future]
             try:

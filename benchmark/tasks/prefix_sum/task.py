@@ -67,6 +67,7 @@ TASK = Task(
     reference=reference,
     sample=sampling.rowwise(reference, "in"),
     complexity=lambda s: s["rows"] * s["N"] ** 2,
+    reference_operations=lambda s: s["rows"] * s["N"],
     min_flops=lambda s: s["rows"] * (s["N"] - 1),
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Every thread adds up its whole prefix again: N²/2 additions and loads where 2·N would do.",
