@@ -253,7 +253,8 @@ def test_doctor_says_what_is_there_and_what_to_install(cudamaster: Run) -> None:
     assert all(item["fix"] or item["detail"] for item in missing)
 
 
-def test_sigterm_stops_between_two_steps_and_says_how_to_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_between_two_steps_and_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
     """A real process: the handler is the command line's own."""
     program = (
         "import sys, time\n"
@@ -286,7 +287,7 @@ def test_sigterm_stops_between_two_steps_and_says_how_to_go_on(tmp_path: Path) -
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (trace.exists() and "planner" in trace.read_text()):
         time.sleep(0.005)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
     assert "cudamaster resume t" in stderr
