@@ -21,7 +21,7 @@ struct Stepped : Box {
     }
 };
 template <class F>
-static Stepped<F> stepped(Box box, F formula) { return {box, formula}; }
+__host__ __device__ static Stepped<F> stepped(Box box, F formula) { return {box, formula}; }
 struct Plain {
     __device__ float operator()(float u, float a, float b, float c, float d, float e, float f, float r) const {
         return u + r * (a + b + c + d + e + f - 6.0f * u);
