@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ..records import LaunchProfile, Metric, Profile
 from .metrics import METRICS, MetricSpec, metric_spec
@@ -44,23 +44,41 @@ def parse_ncu_csv(text: str, *, gpu: str = "", case: str = "", wanted: Sequence[
             raise UnreadableReport(
                 f"no column for {name}: expected {' or '.join(spec.ncu)}; was it collected, and does this GPU have it?"
             )
-    found = [(spec, columns[column]) for spec in METRICS if (column := _column(spec, columns))]
     profiles = tuple(
-        LaunchProfile(
-            kernel=kernel_name(row[columns["Kernel Name"]]),
-            grid=_extent(row[columns["Grid Size"]]),
-            block=_extent(row[columns["Block Size"]]),
-            metrics={
-                spec.name: Metric(value=value, unit=spec.unit)
-                for spec, index in found
-                if (value := _value(row[index], units[index], spec)) is not None
-            },
+        launch_profile(
+            row[columns["Kernel Name"]],
+            _extent(row[columns["Grid Size"]]),
+            _extent(row[columns["Block Size"]]),
+            {name: (_number(row[index]), units[index]) for name, index in columns.items()},
         )
         for row in launches
     )
     named = columns.get("device__attribute_display_name")
     gpu = gpu or (launches[0][named] if named is not None else "")
     return Profile(device="cuda", gpu=gpu, case=case, launches=profiles)
+
+
+def launch_profile(
+    signature: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    found: Mapping[str, tuple[float | None, str]],
+) -> LaunchProfile:
+    """Return a launch from what Nsight Compute says of it: value and unit by its own names, None for no value.
+
+    Raises:
+        UnreadableReport: a unit can't be converted.
+    """
+    metrics = {}
+    for spec in METRICS:
+        value, unit = found.get(_column(spec, found) or "", (None, ""))
+        if value is None:
+            continue
+        try:
+            metrics[spec.name] = Metric(value=to_base(value, unit, spec.unit), unit=spec.unit)
+        except UnknownUnit as error:
+            raise UnreadableReport(f"column of {spec.name}: {error}") from error
+    return LaunchProfile(kernel=kernel_name(signature), grid=grid, block=block, metrics=metrics)
 
 
 def kernel_name(signature: str) -> str:
@@ -101,7 +119,7 @@ def _why(text: str, otherwise: str) -> str:
     return problem.sentence if problem else f"{otherwise}; the output begins: {text.strip()[:200]!r}"
 
 
-def _column(spec: MetricSpec, columns: dict[str, int]) -> str | None:
+def _column(spec: MetricSpec, columns: Container[str]) -> str | None:
     return next((name for name in spec.ncu if name in columns), None)
 
 
@@ -110,12 +128,7 @@ def _extent(text: str) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _value(text: str, unit: str, spec: MetricSpec) -> float | None:
-    """Return the number in base units; None where ncu has none (`no data`, `nan`, `n/a`)."""
+def _number(text: str) -> float | None:
+    """Return the number in a cell; None where ncu has none (`no data`, `nan`, `n/a`)."""
     plain = text.replace(",", "").split(" ")[0]
-    if not re.fullmatch(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", plain):
-        return None
-    try:
-        return to_base(float(plain), unit, spec.unit)
-    except UnknownUnit as error:
-        raise UnreadableReport(f"column of {spec.name}: {error}") from error
+    return float(plain) if re.fullmatch(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", plain) else None

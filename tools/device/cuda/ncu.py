@@ -14,6 +14,7 @@ from ....benchmark.task import Case, Task
 from ...profile.metrics import DEFAULT_GROUPS, Group, MetricSpec, metrics_of, ncu_names
 from ...profile.ncu_csv import UnreadableReport, parse_ncu_csv
 from ...profile.ncu_errors import explain_ncu
+from ...profile.ncu_report import read_ncu_report, report_module
 from ...records import Build, Profile
 from ..port import CallFailed, CallResult, Unsupported
 from ..runner.client import Limits, RunnerFault, RunnerProcess
@@ -28,11 +29,18 @@ _REFUSED: dict[str, str] = {}
 _LASTING: Final = ("no_permission", "driver_mismatch", "unsupported_gpu", "blocked")
 
 
-def ncu_command(ncu: Path, log: Path, metrics: Sequence[str]) -> list[str]:
-    """Return the command that goes before the host program's. Clocks are left as they are."""
+_TABLE: Final = ("--csv", "--page", "raw", "--print-units", "base")
+
+
+def ncu_command(ncu: Path, log: Path, metrics: Sequence[str], report: Path | None = None) -> list[str]:
+    """Return the command that goes before the host program's: it prints a table, or writes a report.
+
+    Clocks are left as they are.
+    """
+    output = ("--force-overwrite", "--export", str(report)) if report else _TABLE
     return [
-        str(ncu), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--target-processes",
-        "application-only", "--log-file", str(log), "--metrics", ",".join(metrics),
+        str(ncu), *output, "--clock-control", "none", "--target-processes", "application-only",
+        "--log-file", str(log), "--metrics", ",".join(metrics),
     ]  # fmt: skip
 
 
@@ -75,6 +83,7 @@ def profile_with_ncu(
     ncu = find_tool("ncu")
     if ncu is None:
         raise Unsupported("Nsight Compute (ncu) was not found: install it with the CUDA toolkit and put it on PATH")
+    report = folder / "profile.ncu-rep" if report_module(ncu) else None
     specs, refused = metrics_of(*groups), set[str]()
     metrics = list(ncu_names(specs))
     for _ in range(1 + len(specs)):
@@ -83,7 +92,7 @@ def profile_with_ncu(
         try:
             with RunnerProcess(
                 executable, Path(build.library), task, precision, limits=_LIMITS, environment=environment,
-                wrapper=ncu_command(ncu, log, metrics),
+                wrapper=ncu_command(ncu, log, metrics, report),
             ) as runner:  # fmt: skip
                 runner.load_case(case, arrays)
                 with hold():
@@ -105,10 +114,28 @@ def profile_with_ncu(
         if result.status != "ok":
             raise CallFailed(result)
         try:
-            return parse_ncu_csv(text, gpu=gpu, case=case.name, wanted=("duration_us",))
+            return _read(ncu, report, text, gpu, case.name)
         except UnreadableReport as error:
             raise _unsupported(gpu, f"Nsight Compute gave no profile: {error}", "") from None
     raise Unsupported("Nsight Compute knows none of the metrics")
+
+
+def _read(ncu: Path, report: Path | None, log: str, gpu: str, case: str) -> Profile:
+    """Read what ncu wrote: a report with its Python module, or, where that fails, with ncu itself; else the table.
+
+    Raises:
+        UnreadableReport: there is none, or it can't be read.
+    """
+    wanted = ("duration_us",)
+    module = report_module(ncu)
+    if report is None or module is None or not report.is_file():
+        return parse_ncu_csv(log, gpu=gpu, case=case, wanted=wanted)
+    try:
+        return read_ncu_report(module, report, gpu=gpu, case=case, wanted=wanted)
+    except UnreadableReport:
+        command = [str(ncu), "--import", str(report), *_TABLE]
+        table = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+        return parse_ncu_csv(table, gpu=gpu, case=case, wanted=wanted)
 
 
 def _text(log: Path) -> str:

@@ -14,6 +14,7 @@ from cudamaster.tools.device.port import CallFailed, Unsupported
 from cudamaster.tools.profile.metrics import metrics_of
 from cudamaster.tools.records import Build, Profile
 
+from ...profile.test_ncu_report import MODULE as STAND_IN
 from ..runner.conftest import GOOD, make_arrays, make_case, make_task
 
 TABLE = """"ID","Process Name","Kernel Name","Grid Size","Block Size","gpu__time_duration.sum","dram__bytes_read.sum"
@@ -23,7 +24,14 @@ TABLE = """"ID","Process Name","Kernel Name","Grid Size","Block Size","gpu__time
 # Starts what it wraps, as ncu does, then writes its log. $metrics holds the names that it was asked for.
 SCRIPT = """#!/bin/bash
 while [ "${1:0:2}" = -- ]; do
-  case "$1" in --csv) shift;; --log-file) log="$2"; shift 2;; --metrics) metrics="$2"; shift 2;; *) shift 2;; esac
+  case "$1" in
+    --csv|--force-overwrite) shift;;
+    --export) export="$2"; shift 2;;
+    --import) import="$2"; shift 2;;
+    --log-file) log="$2"; shift 2;;
+    --metrics) metrics="$2"; shift 2;;
+    *) shift 2;;
+  esac
 done
 BODY
 """
@@ -34,11 +42,12 @@ RUN = '"$@"; cat > "$log" <<END\n==PROF== Connected to process 1\n' + TABLE + "E
 def profiled(
     tmp_path: Path, executable: Path, library: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Profile]:
-    def profile(script: str = RUN, body: str = GOOD) -> Profile:
+    def profile(script: str = RUN, body: str = GOOD, reader: Path | None = None) -> Profile:
         tool = tmp_path / "ncu"
         tool.write_text(SCRIPT.replace("BODY", script))
         tool.chmod(0o755)
         monkeypatch.setattr(module, "find_tool", lambda _: tool)
+        monkeypatch.setattr(module, "report_module", lambda _: reader)
         monkeypatch.setattr(module, "_REFUSED", refused)
         build = Build(ok=True, library=str(library(body)))
         folder = tmp_path / "profile"
@@ -56,6 +65,31 @@ def test_a_profile_comes_in_base_units(profiled: Callable[..., Profile]) -> None
     assert (launch.kernel, launch.grid, launch.block) == ("scale", (4, 1, 1), (256, 1, 1))
     assert launch.metrics["duration_us"].value == 2.5
     assert (profile.gpu, profile.case) == ("NVIDIA H200", make_case().name)
+
+
+REPORT = '[{"kernel": "scale(int)", "metrics": {"gpu__time_duration.sum": [3000.0, "ns"], DIMS}}]'.replace(
+    "DIMS", ", ".join(f'"launch__{what}_dim_{axis}": [2, ""]' for what in ("grid", "block") for axis in "xyz")
+)
+EXPORT = f"""if [ "$import" ]; then cat <<END\n{TABLE}END
+else "$@"; echo "==PROF== Report" > "$log"; cat > "$export" <<END\n{REPORT}\nEND
+fi
+"""
+
+
+def test_a_report_is_read_with_ncus_own_module(
+    profiled: Callable[..., Profile], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "ncu_report.py").write_text(STAND_IN)
+    profile = profiled(EXPORT, reader=tmp_path)
+    (launch,) = profile.launches
+    assert (launch.kernel, launch.grid, launch.block) == ("scale", (2, 2, 2), (2, 2, 2))
+    assert launch.metrics["duration_us"].value == 3.0
+
+
+def test_a_report_that_the_module_can_not_read_is_read_by_ncu(profiled: Callable[..., Profile], tmp_path: Path) -> None:
+    (tmp_path / "ncu_report.py").write_text("raise ImportError('another Python')")
+    (launch,) = profiled(EXPORT, reader=tmp_path).launches
+    assert launch.metrics["duration_us"].value == 2.5
 
 
 def test_a_metric_that_ncu_does_not_know_is_replaced_or_left_out(profiled: Callable[..., Profile]) -> None:
