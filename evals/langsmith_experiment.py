@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from langsmith import Client, evaluate, tracing_context
-from langsmith.schemas import Example
+from langsmith.evaluation import EvaluationResult
+from langsmith.schemas import Example, Run
 from langsmith.utils import LangSmithError
 
 from ..benchmark.scoring import Score, score
@@ -116,18 +117,18 @@ class Judge:
             yield
 
 
-def success(outputs: list[dict[str, Any]]) -> dict[str, Any]:
+def success(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResult:
     """Tell the share of units that were solved."""
-    return {"key": "success", "score": _score(outputs).solved / len(outputs)}
+    return EvaluationResult(key="success", score=_score(runs).solved / len(runs))
 
 
-def geomean(outputs: list[dict[str, Any]]) -> dict[str, Any]:
+def geomean(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResult:
     """Tell the geometric mean of the gains over all units."""
-    return {"key": "geomean", "score": _score(outputs).geomean_all}
+    return EvaluationResult(key="geomean", score=_score(runs).geomean_all)
 
 
-def _score(outputs: list[dict[str, Any]]) -> Score:
-    return score([UnitResult.model_validate(output).gain for output in outputs])
+def _score(runs: Sequence[Run]) -> Score:
+    return score([UnitResult.model_validate(run.outputs).gain for run in runs])
 
 
 def _local_examples(suite: Suite, dataset: str) -> list[Example]:

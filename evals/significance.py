@@ -69,8 +69,8 @@ def compare(
 def sign_test(better: int, worse: int) -> float:
     """Return the two-sided p-value of a split into `better` and `worse` if each is a fair coin's throw."""
     count = better + worse
-    tail = sum(math.comb(count, k) for k in range(min(better, worse) + 1)) / 2**count
-    return min(1.0, 2 * tail)
+    splits = sum(math.comb(count, k) for k in range(min(better, worse) + 1))
+    return min(1.0, 2 * splits / (1 << count))
 
 
 def sentence(found: Comparison) -> str:
