@@ -12,9 +12,10 @@ from cudamaster.tests.benchmark.kernel_sets import NAMES, SelectingDevice, kerne
 from cudamaster.tests.benchmark.margins import EXACT
 from cudamaster.tests.benchmark.on_device import kernels_on, merge, table
 from cudamaster.tools.device.cpu.device import CpuDevice
+from cudamaster.tools.device.cuda.nvcc import nvcc_build
 from cudamaster.tools.device.port import DeviceUnavailable
 from cudamaster.tools.judge.verify import verify
-from cudamaster.tools.records import Status
+from cudamaster.tools.records import Candidate, Status
 
 PAIRS = [(name, precision) for name in NAMES for precision in Precision]
 units = pytest.mark.parametrize(("name", "precision"), PAIRS, ids=[f"{n}-{p}" for n, p in PAIRS])
@@ -66,6 +67,16 @@ def test_it_is_so_over_fifty_seeds(name, precision):
     assert found["kernel_seeds"] == 50
     assert {n: f for n, f in found["honest"].items() if f["value"] > 0.5} == {}
     assert {n: f for n, f in found["mistakes"].items() if f["value"] <= 1} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.nvcc
+@pytest.mark.timeout(300)
+@units
+def test_nvcc_compiles_them(name, precision):
+    kernels = kernel_set(name, precision)
+    build = nvcc_build(Candidate(source=kernels.source), kernels.selecting.contract, "sm_90")
+    assert build.ok, build.log
 
 
 @pytest.mark.gpu
