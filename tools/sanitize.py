@@ -42,7 +42,7 @@ def sanitize(build: dict[str, Any], task: str, precision: str, device: str = "au
 
 def sanitized_cases(task: Task) -> tuple[Case, ...]:
     """Return the largest small case and the largest hidden one that a sanitizer can afford: many blocks and a tail."""
-    chosen = []
+    chosen: list[Case] = []
     for cases in (task.in_set(CaseSet.SMALL), task.in_set(CaseSet.HIDDEN)):
         ordered = sorted(cases, key=lambda c: task.complexity(c.sizes))
         affordable = [c for c in ordered if task.complexity(c.sizes) <= _MOST_OPERATIONS]

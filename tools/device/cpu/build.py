@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 from ...records import Build, BuildSpec, Candidate
+from ..limited import run_limited
 from ..port import DeviceUnavailable
 from ..runner.cache import cached, content_key
 from .rewrite import HostSource, rewrite
@@ -168,13 +168,8 @@ def _read_flags(folder: Path) -> tuple[str, ...]:
 
 
 def _run(command: list[str], folder: Path) -> tuple[int, str]:
-    try:
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=COMPILE_SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        return 1, f"compiling took more than {COMPILE_SECONDS} s and was stopped\n"
-    return done.returncode, done.stderr[-20000:]
+    code, output = run_limited(command, folder, COMPILE_SECONDS)
+    return 1 if code is None else code, output
 
 
 def _refusal_text(host: HostSource) -> str:

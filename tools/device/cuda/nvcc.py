@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -16,6 +13,7 @@ from typing import Final, Literal
 from ....benchmark.contract import Contract
 from ...profile.ncu_csv import kernel_name
 from ...records import Build, BuildSpec, Candidate, Resources
+from ..limited import run_limited
 from ..port import DeviceUnavailable
 from ..runner.cache import cached, content_key
 from .toolkit import Toolkit, require_nvcc
@@ -23,10 +21,6 @@ from .toolkit import Toolkit, require_nvcc
 Failure = Literal["source", "option", "arch", "infra"]
 
 COMPILE_SECONDS: Final = 180
-_MEMORY_KIB: Final = 16 << 20
-_FILE_BLOCKS: Final = 512 << 11
-"""512 MiB in blocks of 512 bytes."""
-_LOG_BYTES: Final = 64 << 10
 
 _LAST_ERROR: Final = """#include <cuda_runtime.h>
 // The candidate has a CUDA runtime of its own: only code inside it can see a launch error that its entry kept quiet.
@@ -110,7 +104,7 @@ def _compile(candidate: Candidate, contract: Contract, command: list[str], folde
     (folder / "last_error.h").write_text(_LAST_ERROR)
     (folder / "exports.map").write_text("{ global: " + " ".join(f"{name};" for name in exported) + " local: *; };\n")
     start = time.monotonic()
-    code, output = _run_limited(command, folder)
+    code, output = run_limited(command, folder, COMPILE_SECONDS)
     output = output.replace(f"{folder}/", "")
     seconds = time.monotonic() - start
     log = "$ " + " ".join(command) + "\n" + output
@@ -124,38 +118,6 @@ def _compile(candidate: Candidate, contract: Contract, command: list[str], folde
     return Build(
         ok=False, log=log, command=tuple(command), failure=failure, checked_with_nvcc=checked, seconds=seconds
     )  # fmt: skip
-
-
-def _run_limited(command: Sequence[str], folder: Path) -> tuple[int | None, str]:
-    """Run in a session of its own with limits; return exit code (None: too slow) and output, the middle cut if huge."""
-    limited = ["/bin/sh", "-c", f'ulimit -v {_MEMORY_KIB}; ulimit -f {_FILE_BLOCKS}; exec "$@"', "sh", *command]
-    environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
-    log = folder / "log"
-    with log.open("wb") as file:
-        process = subprocess.Popen(
-            limited, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env=environment,
-            start_new_session=True,
-        )  # fmt: skip
-        code: int | None = None
-        try:
-            code = process.wait(COMPILE_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    data = log.read_bytes() if log.stat().st_size <= _LOG_BYTES else _ends(log)
-    log.unlink()
-    text = data.decode(errors="replace")
-    return code, text if code is not None else f"{text}\ncompiling took more than {COMPILE_SECONDS} s and was stopped"
-
-
-def _ends(path: Path) -> bytes:
-    with path.open("rb") as file:
-        head = file.read(_LOG_BYTES // 2)
-        file.seek(-_LOG_BYTES // 2, os.SEEK_END)
-        return head + b"\n[... cut ...]\n" + file.read()
 
 
 _INFRA: Final = (
