@@ -13,10 +13,9 @@ from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.library.arm import Arm, Tensors
 from cudamaster.benchmark.library.registry import arms
 from cudamaster.benchmark.library.tensors import from_gpu, strict, to_gpu
-from cudamaster.benchmark.registry import task_names
 from cudamaster.benchmark.task import Case
 
-__all__ = ["LIBRARIES", "from_gpu", "strict", "to_gpu"]
+__all__ = ["from_gpu", "libraries", "strict", "to_gpu"]
 
 Library = Callable[[Tensors, Case], Tensors]
 
@@ -45,7 +44,8 @@ _MORE: dict[str, dict[str, Any]] = {
     "dot_product": {"torch sum": torch_sum},
     "stencil_2d": {"CuPy convolution": cupy_convolution},
 }
-LIBRARIES: dict[str, dict[str, Library]] = {
-    task: {arm.name: _of(arm) for precision in Precision for arm in arms(task, precision)} | _MORE.get(task, {})
-    for task in task_names()
-}
+
+
+def libraries(task: str, precision: Precision) -> dict[str, Library]:
+    """Return what computes a unit, by name."""
+    return {arm.name: _of(arm) for arm in arms(task, precision)} | _MORE.get(task, {})

@@ -32,7 +32,7 @@ from cudamaster.tools.judge.seeds import derive
 from cudamaster.tools.records import Build, Status
 
 from .kernel_sets import NAMES, Selected, kernel_set, smallest_first
-from .libraries import LIBRARIES, from_gpu, strict, to_gpu
+from .libraries import from_gpu, libraries, strict, to_gpu
 from .margins import EXACT, mutant_effects
 
 DAMAGED = EXACT
@@ -142,7 +142,7 @@ def libraries_on(name: str, precision: Precision, seeds: int, until: float = flo
             break
         data = instance(task, case, precision, seeds_of(case, seed)[0])
         tensors = to_gpu(data.memory, task.contract, precision)
-        for label, compute in LIBRARIES[name].items():
+        for label, compute in libraries(name, precision).items():
             if seed and (label, case.name) in declined:
                 continue
             try:
@@ -183,7 +183,7 @@ def on_the_device(device: str, seeds: int, until: float, units: Sequence[tuple[s
         share = range(start, min(start + SHARE, seeds))
         for name, precision in units:
             yield name, precision, partial(kernels_on, device, name, precision, share, until=until)
-            if start == 0 and device == "cuda" and LIBRARIES[name]:
+            if start == 0 and device == "cuda" and libraries(name, precision):
                 yield name, precision, partial(libraries_on, name, precision, seeds, until)
 
 
