@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -159,10 +160,15 @@ def _profile(bench: _Bench, build: Build, name: str) -> Profile:
         return device.profile(build, bench.task, bench.precision, case)
     arrays = draw_stored(bench.task, case, bench.precision, fresh_seed())
     with TemporaryDirectory() as folder:
-        return profile_with_ncu(
-            device.host_program, build, bench.task, bench.precision, case, arrays, gpu=device.facts.gpu,
-            environment=device.environment, folder=Path(folder), hold=bench.hold,
+        count = partial(
+            profile_with_ncu, device.host_program, build, bench.task, bench.precision, case, arrays,
+            gpu=device.facts.gpu, environment=device.environment, folder=Path(folder), hold=bench.hold,
         )  # fmt: skip
+        try:
+            return count()
+        except Unsupported:  # another process may have the counters: once more, when it is this one's turn
+            with bench.hold():
+                return count()
 
 
 def _bench(task: str, precision: str) -> _Bench:
