@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...benchmark.contract import Precision
+from ...benchmark.estimate import host_bytes
 from ...benchmark.inputs import draw_stored
 from ...benchmark.storage import from_storage
 from ...benchmark.task import Case, Expected, Task
 from ..device.runner.shared_inputs import SharedInputs
 from ..phases import phase
 from .kept import kept_on_disk
-from .memory import host_bytes, must_fit
+from .memory import must_fit
 from .seeds import derive
 
 SAMPLED_ELEMENTS = 2**22
