@@ -8,7 +8,10 @@ from typing import NamedTuple
 from ..points import TAUS, Point, markdown_points, point_of
 from ..significance import Comparison, compare, sentence
 from ..table import gains
-from . import charts
+from .charts.cost import cost_chart
+from .charts.ratios import ratio_chart
+from .charts.tau_curve import tau_chart
+from .charts.transitions import transition_chart
 from .data import ReportData
 from .html import render
 
@@ -45,12 +48,12 @@ def comparison_page(arms: Arms, title: str) -> str:
     names = list(arms.data)
     word = "estimated speedup" if any(p.estimated for p in points) else "speedup"
     curves = {arm: gains(d.suite, d.by_unit) for arm, d in arms.data.items()}
-    shown = [(f"{word.capitalize()}: share of units", charts.tau_chart(curves), names)]
+    shown = [(f"{word.capitalize()}: share of units", tau_chart(curves), names)]
     costs = [(p.arm, p.tokens, p.geomean) for p in points if p.tokens]
     if len(costs) > 1:
-        shown.append(("Cost against gain", charts.cost_chart(costs, "tokens a unit", f"{word}, geometric mean"), []))
+        shown.append(("Cost against gain", cost_chart(costs, "tokens a unit", f"{word}, geometric mean"), []))
     shown += [
-        (f"{found.second} against {found.first}", charts.ratio_chart(found.ratios, found.first, found.second), [])
+        (f"{found.second} against {found.first}", ratio_chart(found.ratios, found.first, found.second), [])
         for found in comparisons
     ]
     units = list(dict.fromkeys(unit for d in arms.data.values() for unit in d.suite.units))
@@ -66,7 +69,7 @@ def comparison_page(arms: Arms, title: str) -> str:
         heads=[*heads, "tokens", "USD", "seconds"],
         rows=[_cells(p) for p in points],
         charts=shown,
-        moves=[(p.arm, charts.transition_chart(p.transitions)) for p in points if p.transitions],
+        moves=[(p.arm, transition_chart(p.transitions)) for p in points if p.transitions],
         arms=names,
         units=[
             (u.name, [found[arm][u].gain if u in found[arm] else None for arm in names])

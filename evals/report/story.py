@@ -88,6 +88,11 @@ class Story(Record):
     roof_before: RoofPoint | None = None
     roof_after: RoofPoint | None = None
 
+    def best_after(self, number: int) -> float:
+        """Return the best gain up to a round; 1 before the first."""
+        turns = [turn for item in self.rounds if item.number <= number for turn in item.turns]
+        return max([1.0, *(turn.gain for turn in turns if turn.status == "pass" and turn.gain)])
+
 
 def read_story(result: UnitResult, home: Path | None = None) -> Story | None:
     """Return the story of a unit's run; None if the run left nothing that can be read."""

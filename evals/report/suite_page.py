@@ -10,7 +10,13 @@ from ..astra import astra_table
 from ..points import Point, point_of, transitions
 from ..suite import UnitResult
 from ..table import gains
-from . import charts
+from .charts.cost import cost_chart
+from .charts.roofline import roofline_chart
+from .charts.rounds import round_chart
+from .charts.sizes import size_chart
+from .charts.tau_curve import tau_chart
+from .charts.transitions import transition_chart
+from .charts.units import unit_chart
 from .data import ReportData
 from .html import factor, render
 from .rows import Row, table_rows
@@ -85,28 +91,26 @@ def _charts(data: ReportData) -> list[tuple[Any, ...]]:
     shown: list[tuple[Any, ...]] = []
     if len(data.results) > 1:
         curve = {data.suite.id: gains(data.suite, data.by_unit)}
-        shown.append((f"{word}: share of units", charts.tau_chart(curve), "A unit that failed is under every τ."))
+        shown.append((f"{word}: share of units", tau_chart(curve), "A unit that failed is under every τ."))
     if data.results:
         marks = ("", (("0", "winner"), ("1", "fastest vendor library"))) if data.libraries else ()
-        shown.append((f"{word} of every unit", charts.unit_chart(data.results, data.estimated, data.libraries), *marks))
+        shown.append((f"{word} of every unit", unit_chart(data.results, data.estimated, data.libraries), *marks))
     if data.stories:
-        shown.append(("Gain after each round", charts.round_chart(data.stories)))
+        shown.append(("Gain after each round", round_chart(data.stories)))
     if moves := transitions(list(data.measurements)):
-        shown.append(
-            ("Bottlenecks, before and after", charts.transition_chart(moves), "Classes of the paper's filter.")
-        )
+        shown.append(("Bottlenecks, before and after", transition_chart(moves), "Classes of the paper's filter."))
     if data.measurements and any(s.roof_before and s.roof_before.flops for s in data.stories):
         gpu = gpu_model(data.measurements[0].device.gpu)
         modelled = any(s.roof_before and s.roof_before.modelled for s in data.stories)
         caption = "Each unit at its profiled size. Units whose task has no proven number of operations are left out."
         caption += " Bytes are modelled." if modelled else " Bytes are the GPU's own count."
-        chart = charts.roofline_chart(data.stories, gpu)
+        chart = roofline_chart(data.stories, gpu)
         shown.append(("Roofline, before and after", chart, caption, (("before", "baseline"), ("after", "winner"))))
     costs = [(r.unit.name, float(r.cost.input_tokens + r.cost.output_tokens), r.gain) for r in data.results]
     known = [(name, cost, gain) for name, cost, gain in costs if cost > 0 and gain is not None]
     if len(known) > 1:
         estimated = " (estimated)" if any(r.cost.tokens_estimated for r in data.results) else ""
-        shown.append(("Cost against gain", charts.cost_chart(known, f"tokens{estimated}", word.lower())))
+        shown.append(("Cost against gain", cost_chart(known, f"tokens{estimated}", word.lower())))
     return shown
 
 
@@ -147,7 +151,7 @@ def _unit(data: ReportData, result: UnitResult) -> dict[str, Any]:
         "gain": shown,
         "status": status,
         "reason": result.error or (summary.reason if summary else ""),
-        "sizes": charts.size_chart(measured.gain.cases, data.estimated) if measured and measured.gain else "",
+        "sizes": size_chart(measured.gain.cases, data.estimated) if measured and measured.gain else "",
         "rounds": _rounds(story) if story else [],
         "story": story,
     }
@@ -156,7 +160,7 @@ def _unit(data: ReportData, result: UnitResult) -> dict[str, Any]:
 def _rounds(story: Story) -> list[dict[str, Any]]:
     rounds, best = [], 1.0
     for item in story.rounds:
-        gain = charts.best_after(story, item.number)
+        gain = story.best_after(item.number)
         rounds.append({**{name: getattr(item, name) for name in Round.model_fields}, "won": gain > best})
         best = gain
     return rounds

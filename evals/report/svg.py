@@ -11,6 +11,9 @@ from markupsafe import Markup, escape
 WIDTH = 420
 """Of every chart, in its own units: about a phone's width, so that letters are legible there."""
 
+LEFT, RIGHT, TOP = 44, WIDTH - 12, 26
+"""Where most charts begin and end, with room for the ticks at the left and a title above."""
+
 
 @dataclass(frozen=True)
 class Axis:
