@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ RUN = '"$@"; cat > "$log" <<END\n==PROF== Connected to process 1\n' + TABLE + "E
 def profiled(
     tmp_path: Path, executable: Path, library: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Profile]:
-    def profile(script: str = RUN, body: str = GOOD, reader: Path | None = None) -> Profile:
+    def profile(script: str = RUN, body: str = GOOD, reader: Path | None = None, **more: Any) -> Profile:
         tool = tmp_path / "ncu"
         tool.write_text(SCRIPT.replace("BODY", script))
         tool.chmod(0o755)
@@ -52,7 +53,7 @@ def profiled(
         build = Build(ok=True, library=str(library(body)))
         folder = tmp_path / "profile"
         folder.mkdir(exist_ok=True)
-        options: dict[str, Any] = {"gpu": "NVIDIA H200", "environment": {}, "folder": folder}
+        options: dict[str, Any] = {"gpu": "NVIDIA H200", "environment": {}, "folder": folder, **more}
         return profile_with_ncu(executable, build, make_task(), Precision.FP32, make_case(), make_arrays(), **options)
 
     refused: dict[str, str] = {}
@@ -65,6 +66,18 @@ def test_a_profile_comes_in_base_units(profiled: Callable[..., Profile]) -> None
     assert (launch.kernel, launch.grid, launch.block) == ("scale", (4, 1, 1), (256, 1, 1))
     assert launch.metrics["duration_us"].value == 2.5
     assert (profile.gpu, profile.case) == ("NVIDIA H200", make_case().name)
+
+
+def test_the_gpu_is_held_for_the_call_alone(profiled: Callable[..., Profile], tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    @contextmanager
+    def hold() -> Iterator[None]:
+        seen.append("started" if (tmp_path / "profile" / "began").exists() else "not yet")
+        yield
+
+    profiled(f'touch "{tmp_path}/profile/began"; {RUN}', hold=hold)
+    assert seen == ["started"]
 
 
 REPORT = '[{"kernel": "scale(int)", "metrics": {"gpu__time_duration.sum": [3000.0, "ns"], DIMS}}]'.replace(
