@@ -10,10 +10,12 @@ from .rules.float_literals import FloatLiterals
 from .rules.fuse_launches import FuseLaunches
 from .rules.fuse_levels import FuseLevels
 from .rules.grid_stride import GridStride
+from .rules.hoist_columns import HoistColumns
 from .rules.narrow_index import NarrowIndex
 from .rules.rank_merge import RankMerge
 from .rules.restrict import Restrict
 from .rules.row_cooperative import RowCooperative
+from .rules.share_trigonometry import ShareTrigonometry
 from .rules.sliding_window import SlidingWindow
 from .rules.spread_rows import SpreadRows
 from .rules.swap_axes import SwapAxes
@@ -39,6 +41,8 @@ RULES: tuple[Rule, ...] = (
     FuseLaunches(),
     SpreadRows(),
     Vectorize(),
+    HoistColumns(),
+    ShareTrigonometry(),
     NarrowIndex(),
     Restrict(),
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
+from .emit import on_host
 from .loops import ParallelLoop, parallel_loops
 from .syntax import (
     Kernel,
@@ -39,8 +40,8 @@ def unflattened(source: Source, kernel: Kernel) -> str | None:
     row, col = source.unique("flat_row"), source.unique("flat_col")
     first = "\n    ".join(_split(n) for n in loop.body)
     name, by = re.escape(index), re.escape(width)
-    body = re.sub(rf"(?<![\w.])\(?{name}\s*/\s*{by}\)?(?!\w)", _balanced(row), first)
-    body = re.sub(rf"(?<![\w.])\(?{name}\s*%\s*{by}\)?(?!\w)", _balanced(col), body)
+    body = re.sub(rf"(?<![\w.])(\(?){name}\s*/\s*{by}(\)?)(?!\w)", _balanced(row), first)
+    body = re.sub(rf"(?<![\w.])(\(?){name}\s*%\s*{by}(\)?)(?!\w)", _balanced(col), body)
     body = substitute(body, {index: f"({row} * {width} + {col})"})
     # A variable that only gives one of the two another name would look like an index of its own.
     alias = re.compile(rf"^[ \t]*const [\w ]+ (\w+) = (?:\([\w ]+\))?\(?({row}|{col})\)?;\n?", re.M)
@@ -71,8 +72,8 @@ def _balanced(name: str) -> Callable[[re.Match[str]], str]:
     """Return a replacement that keeps a parenthesis that the match took without its partner."""
 
     def put(match: re.Match[str]) -> str:
-        left, right = match[0].startswith("("), match[0].endswith(")")
-        return name if left == right else f"({name}" if left else f"{name})"
+        left, right = match.groups()
+        return name if left and right else f"{left}{name}{right}"
 
     return put
 
@@ -85,12 +86,12 @@ def _width(kernel: Kernel, loop: ParallelLoop) -> str | None:
             operator = text(node.child_by_field_name("operator"))
             if operator in found:
                 found[operator].add(text(node.child_by_field_name("right")))
-    both = found["/"] & found["%"]
-    width = next(iter(both), None)
-    parameter = kernel.parameter(width) if width is not None else None
-    if len(both) != 1 or found["/"] != found["%"] or parameter is None or parameter.pointer:
+    if len(found["/"]) != 1 or found["/"] != found["%"] or loop.variable in kernel.assigned:
         return None
-    return width if width not in kernel.assigned and loop.variable not in kernel.assigned else None
+    width = found["/"].pop()
+    scalars = {p.name for p in kernel.parameters if not p.pointer} - kernel.assigned
+    alone = re.fullmatch(r"\w+|\([^()]*\)", width) is not None
+    return width if alone and set(re.findall(r"[A-Za-z_]\w*", width)) <= scalars and width != "()" else None
 
 
 def _whole_rows(kernel: Kernel, launch: Launch, loop: ParallelLoop, width: str) -> bool:
@@ -103,7 +104,8 @@ def _whole_rows(kernel: Kernel, launch: Launch, loop: ParallelLoop, width: str) 
         for atom in key:
             term = multiply(term, passed.get(atom, {(atom,): 1}))
         total = add(total, term)
-    by = passed[width]
+    told = on_host(kernel, launch, width)
+    by: Poly = passed.get(width) or {(re.sub(r"^\((.*)\)$", r"\1", re.sub(r"\s", "", told or "?")),): 1}
     if len(by) != 1 or next(iter(by.values())) != 1:
         return False
     return bool(total) and all(set(next(iter(by))) <= set(key) for key in total)

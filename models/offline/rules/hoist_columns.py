@@ -1,0 +1,105 @@
+"""What depends on the column alone, computed once for several rows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tree_sitter import Node
+
+from ..emit import dedented, fresh, helper_name, indented, on_host, with_helper
+from ..rule import Rule, Setting
+from ..space import Space, index_space
+from ..spelling import plain
+from ..syntax import Kernel, Source, declared_name, edited, parsed, reread, text, walk, within
+from ..unflatten import unflattened
+from ..values import depends
+from .tile_product import TILES
+
+DEAR = {
+    "powf", "expf", "exp2f", "logf", "log2f", "sinf", "cosf", "tanf", "tanhf", "erff", "sqrtf", "rsqrtf", "exp10f",
+}  # fmt: skip
+"""Functions that take many instructions."""
+
+LANES, ROWS, EACH = 32, 8, 4
+"""Threads of a block along columns and along rows; rows of a thread."""
+
+
+class HoistColumns(Rule):
+    """Every element computes again what is the same for its whole column: do it once for several rows."""
+
+    name: ClassVar[str] = "hoist_columns"
+    answers: ClassVar[tuple[str, ...]] = ("special_function_bound", "stall_mix", "wasteful_algorithm")
+    worth: ClassVar[float] = 1.6
+    metric: ClassVar[str] = "sm_throughput_pct"
+    why: ClassVar[str] = (
+        "a power, root or exponential of the column alone is computed again in every row: let a thread keep its "
+        "column and go through several rows, with that value in a register"
+    )
+    effect: ClassVar[str] = "one evaluation for several elements, and no division for row and column"
+
+    def apply(self, source: Source, setting: Setting) -> str:
+        """Rewrite every kernel that qualifies."""
+        spelled = reread(source, plain(source.text))
+        for kernel in spelled.kernels:
+            flat = unflattened(spelled, kernel)
+            seen = parsed(flat).kernel(kernel.name) if flat is not None else None
+            changed = self._kernel(seen) if seen is not None else None
+            if changed is not None:
+                return self.apply(Source(changed), setting)
+        return source.text
+
+    @staticmethod
+    def _kernel(kernel: Kernel) -> str | None:
+        source, space = kernel.source, index_space(kernel)
+        if space is None or len(space.axes) != 2 or kernel.cooperates or kernel.template is not None:
+            return None
+        col = next(a for a in space.axes if a.axis == "x")
+        row = next(a for a in space.axes if a.axis != "x")
+        hoisted = _hoisted(kernel, space, col.variable, row.variable)
+        if not hoisted or any(n.type in ("return_statement", "for_statement") for s in space.body for n in walk(s)):
+            return None
+        names = {node.id: f"@of_column{index or ''}" for index, node in enumerate(hoisted)}
+        constants = [f"const float {names[n.id]} = {text(n)};" for n in hoisted]
+        body = []
+        for statement in space.body:
+            inside = [
+                (n.start_byte - statement.start_byte, n.end_byte - statement.start_byte, names[n.id])
+                for n in hoisted
+                if within(n, statement)
+            ]
+            body.append(dedented(edited(text(statement), inside)))
+        preamble = "".join(f"{dedented(text(n))}\n" for n in space.preamble)
+        local = "".join(f"{line}\n" for line in constants)
+        inner = indented("\n".join(body), 4)
+        code = (
+            f"{preamble}const long long {col.variable} = blockIdx.x * {LANES}LL + threadIdx.x;\n"
+            f"if ({col.variable} >= {text(col.bound)}) return;\n{local}"
+            f"for (long long {row.variable} = blockIdx.y * {ROWS}LL + threadIdx.y; {row.variable} < {text(row.bound)}; "
+            f"{row.variable} += gridDim.y * {ROWS}LL) {{\n{inner}\n}}"
+        )
+        tiles_of = helper_name(source, "tiles_of", TILES)
+        edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(fresh(source, code), 4) + "\n}")]
+        for launch in kernel.launches:
+            cols, rows = (on_host(kernel, launch, text(a.bound)) for a in (col, row))
+            if cols is None or rows is None:
+                return None
+            grid = f"dim3({tiles_of}({cols}, {LANES}, 2147483647), {tiles_of}({rows}, {ROWS * EACH}, 65535))"
+            for node, new in zip(launch.configuration[:2], (grid, f"dim3({LANES}, {ROWS})"), strict=True):
+                edits.append((node.start_byte, node.end_byte, new))
+        return with_helper(edited(source.text, edits), tiles_of, TILES)
+
+
+def _hoisted(kernel: Kernel, space: Space, col: str, row: str) -> list[Node]:
+    """Return the outermost dear calls that depend on the column, and on nothing else but the kernel's scalars."""
+    local = {declared_name(n) for s in space.body for n in walk(s) if n.type == "init_declarator"}
+    found: list[Node] = []
+    for statement in space.body:
+        for node in walk(statement):
+            if node.type != "call_expression" or text(node.child_by_field_name("function")) not in DEAR:
+                continue
+            names = depends(kernel, node.child_by_field_name("arguments"))
+            loads = any(n.type == "subscript_expression" for n in walk(node))
+            alone = col in names and row not in names and not names & local and not loads
+            if alone and not any(within(node, n) for n in found):
+                found.append(node)
+    return found
