@@ -1,0 +1,31 @@
+"""What is published of an H200: the pages follow from the data, and the data say what the pages claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cudamaster.evals.baseline_records import ProfiledBaseline, TimedCase, read_measured
+from cudamaster.evals.baselines import write_pages
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+MEASURED = read_measured(RESULTS / "baselines_h200.jsonl.gz")
+TIMED = [record for record in MEASURED if isinstance(record, TimedCase)]
+PROFILED = [record for record in MEASURED if isinstance(record, ProfiledBaseline)]
+
+
+@pytest.mark.parametrize("page", ["baselines_h200.md", "diagnosis_h200.md"])
+def test_a_page_is_what_the_data_make(page: str, tmp_path: Path) -> None:
+    write_pages(MEASURED, tmp_path)
+    assert (RESULTS / page).read_text() == (tmp_path / page).read_text(), (
+        "python -m cudamaster.evals.baselines docs/results/baselines_h200.jsonl.gz --pages docs/results"
+    )
+
+
+def test_every_baseline_is_right_wherever_it_was_tried() -> None:
+    assert [record for record in TIMED if not record.arm and record.status != "pass"] == []
+
+
+def test_the_judge_accepts_every_library_that_takes_the_case() -> None:
+    assert {record.status for record in TIMED if record.arm} <= {"pass", "unsupported"}
+    assert not [record for record in TIMED if record.arm and record.set != "small" and record.status != "pass"]
