@@ -35,6 +35,8 @@ class GpuModel(Record):
     fp64_tflops: float
     dram_gbps: float
     l2_bytes: int
+    l1_bytes_per_sm: int
+    """L1 and shared memory together."""
     empty_launch_us: float
     """Device time of a kernel that does nothing, as events see it."""
     threads_per_sm: int

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ...records import Record
+from ...records import Record, Resources
 from .instructions import Mix, instruction_mix, total_mix
+from .rewrite import HostSource
 
 Space = Literal["global", "shared", "local"]
 _SPACES: tuple[Space, ...] = ("global", "shared", "local")
@@ -32,6 +33,7 @@ class SiteCounters(Record):
     cache_lines: float = 0.0
     """128-byte lines, summed over the requests."""
     wavefronts: float = 0.0
+    """Passes through the banks of shared memory; of global atomics: lanes on one address follow each other."""
     missed_sectors: float = 0.0
     """Of loads: sectors that were not in the block's share of the L1."""
     missed_requests: float = 0.0
@@ -95,6 +97,8 @@ class LaunchCounters(Record):
     """Of each thread, where nvcc said so."""
     unaliased: bool = False
     """The kernel's pointers are `__restrict__`, so that its loads need not wait for its stores."""
+    rolled: bool = False
+    """The kernel's loops have steps that are known at run time alone: nvcc does not unroll them."""
 
     @property
     def threads_per_block(self) -> int:
@@ -140,10 +144,10 @@ class Counters(Record):
     synchronizations: int = 0
 
 
-def read_counters(raw: Mapping[str, Any], library: Path | None, unaliased: Collection[str] = ()) -> Counters:
+def read_counters(raw: Mapping[str, Any], library: Path | None, source: HostSource | None = None) -> Counters:
     """Turn the runtime's JSON into records. `library` is the instrumented one whose addresses are to become lines.
 
-    `unaliased` names the kernels whose pointers are `__restrict__`.
+    `source` is what the rewriter learned of the candidate's kernels.
     """
     offsets = {site["pc"] for launch in raw["launches"] for site in launch.get("sites", ())}
     offsets |= {offset for f in raw["findings"] for offset in (f["pc"], f["pc2"])}
@@ -158,11 +162,24 @@ def read_counters(raw: Mapping[str, Any], library: Path | None, unaliased: Colle
             kind=f["kind"], kernel=f["kernel"], text=text, line=line, line2=line2, count=count
         )
     mixes = instruction_mix(library) if library else {}
-    launches = [_launch(launch, lines, mixes, base_name(launch["kernel"]) in unaliased) for launch in raw["launches"]]
+    launches = [_launch(launch, lines, mixes, source) for launch in raw["launches"]]
     return Counters(
         launches=tuple(_fill_untraced(launches)), findings=tuple(findings.values()), allocations=raw["allocations"],
         copies=raw["copies"], synchronizations=raw["synchronizations"],
     )  # fmt: skip
+
+
+def with_registers(counters: Counters, resources: Sequence[Resources]) -> Counters:
+    """Add what nvcc said of each kernel; of a template's instances that can't be told apart, the most."""
+
+    def registers(launch: LaunchCounters) -> int:
+        name = re.sub(r"\s", "", launch.kernel)
+        exact = [r.registers for r in resources if re.sub(r"\s", "", r.kernel) == name]
+        alike = [r.registers for r in resources if base_name(r.kernel) == base_name(launch.kernel)]
+        return max(exact or alike, default=0)
+
+    launches = tuple(launch.model_copy(update={"registers": registers(launch)}) for launch in counters.launches)
+    return counters.model_copy(update={"launches": launches})
 
 
 def source_lines(library: Path, offsets: Iterable[int]) -> dict[int, int]:
@@ -200,11 +217,11 @@ _COUNTED = (
     "same_slice_atomics", "float_atomics",
 )  # fmt: skip
 """What the runtime counts in every block that runs, traced or not."""
-_REQUESTS = {"requests": "requests", "sectors": "sectors", "cache_lines": "lines"}
+_REQUESTS = {"requests": "requests", "sectors": "sectors", "cache_lines": "lines", "wavefronts": "wavefronts"}
 _MISSES = ("missed_sectors", "missed_requests", "line_missed_requests")
 _FIELDS: dict[Space, dict[str, str]] = {
     "global": _REQUESTS | {name: name for name in _MISSES},
-    "shared": _REQUESTS | {"wavefronts": "wavefronts"},
+    "shared": _REQUESTS,
     "local": _REQUESTS,
 }
 """What is kept of each site, by memory space: our name, and the runtime's."""
@@ -222,7 +239,7 @@ _TRACED = (
 
 
 def _launch(
-    raw: Mapping[str, Any], lines: Mapping[int, int], mixes: Mapping[int, Mix], unaliased: bool
+    raw: Mapping[str, Any], lines: Mapping[int, int], mixes: Mapping[int, Mix], source: HostSource | None
 ) -> LaunchCounters:
     scale = raw["blocks"] / raw["sampled_blocks"] if raw.get("sampled_blocks") else 1.0
     sites: dict[tuple[Any, ...], dict[str, float]] = {}
@@ -266,7 +283,8 @@ def _launch(
         sampled_blocks=raw.get("sampled_blocks", 0),
         **scaled,
         **{name: float(raw.get(field, 0)) for name, field in _DISTINCT.items()},
-        unaliased=unaliased,
+        unaliased=source is not None and base_name(raw["kernel"]) in source.unaliased,
+        rolled=source is not None and base_name(raw["kernel"]) in source.rolled,
         load_positions=sum(loads) / max(loads) if loads else 1.0,
         mix=total_mix((mix, warps) for mix, warps, _ in code) if code else None,
         special_ops=sum(mix.special_calls * threads for mix, _, threads in code),

@@ -20,7 +20,7 @@ from ..runner.client import Limits, RunnerProcess
 from ..runner.host_program import build_host_program
 from .build import host_build, read_source, trace_library
 from .cost import call_cost_us, floor_us
-from .counters import Counters, read_counters
+from .counters import Counters, read_counters, with_registers
 from .profile import profile_of
 from .runner import CpuRunner, with_lines
 from .toolchain import INCLUDE, find_compiler, header_files, machine_flags, runtime_library
@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 
 _CHECK_OPERATIONS: Final = 40_000_000
 """Operations of the naive algorithm up to which a case is checked: a naive kernel does about 1e8 a second."""
-_TIME_OPERATIONS: Final = 8_000_000
-"""The same for tracing, which is several times slower."""
+_TRACE_OPERATIONS: Final = 8_000_000
+"""The same for tracing while all blocks run, which is several times slower."""
+_SAMPLE_OPERATIONS: Final = 1_000_000_000
+"""The same for tracing while only the sampled blocks run."""
 _TIMED_CASES: Final = 3
 _VERIFY_LIMITS: Final = Limits(start_s=30, call_s=60, cpu_s=900, memory_bytes=24 << 30)
 _TRACE_LIMITS: Final = Limits(start_s=30, call_s=240, cpu_s=1800, memory_bytes=48 << 30)
+_SAMPLE_LIMITS: Final = Limits(start_s=30, call_s=60, cpu_s=900, memory_bytes=48 << 30)
+"""Short: a block that waits for one that does not run waits for ever."""
 _SAMPLED_BLOCKS: Final = 64
 _SANITIZED_BLOCKS: Final = 4096
 
@@ -59,6 +63,7 @@ class CpuDevice:
         fields = (
             gpu.name, f"{major}.{int(gpu.arch[3:]) % 10}", gpu.multiprocessors, gpu.l2_bytes,
             gpu.shared_bytes_per_block, gpu.threads_per_sm, gpu.blocks_per_sm, int(gpu.sm_clock_mhz * 1000),
+            gpu.l1_bytes_per_sm,
         )  # fmt: skip
         return {"CPUSIM_GPU": ";".join(map(str, fields))}
 
@@ -103,26 +108,27 @@ class CpuDevice:
         )  # fmt: skip
 
     def timed_cases(self, task: Task) -> tuple[Case, ...]:
-        """Return up to three paper cases that a CPU can trace, spread over the sizes; at least the smallest case."""
-        affordable = [c for c in task.in_set(CaseSet.PAPER) if task.complexity(c.sizes) <= _TIME_OPERATIONS]
+        """Return up to three paper cases that a CPU can trace, spread over the sizes; at least the largest small case.
+
+        Where fewer than three are cheap, the next larger one joins them: its estimate comes from sampled blocks alone.
+        """
+        paper = sorted(task.in_set(CaseSet.PAPER), key=lambda c: task.complexity(c.sizes))
+        cheap = [c for c in paper if task.complexity(c.sizes) <= _TRACE_OPERATIONS]
+        dear = [c for c in paper if _TRACE_OPERATIONS < task.complexity(c.sizes) <= _SAMPLE_OPERATIONS]
+        affordable = cheap if len(cheap) >= _TIMED_CASES else [*cheap, *dear[:1]]
         if not affordable:
             small = sorted(task.in_set(CaseSet.SMALL), key=lambda c: task.complexity(c.sizes))
-            affordable = [c for c in small if task.complexity(c.sizes) <= _TIME_OPERATIONS][-1:] or small[:1]
-        affordable = sorted(affordable, key=lambda c: task.complexity(c.sizes))
+            affordable = [c for c in small if task.complexity(c.sizes) <= _TRACE_OPERATIONS][-1:] or small[:1]
         if len(affordable) <= _TIMED_CASES:
             return tuple(affordable)
         last = len(affordable) - 1
         return tuple(affordable[round(i * last / (_TIMED_CASES - 1))] for i in range(_TIMED_CASES))
 
     def checked_cases(self, task: Task) -> tuple[Case, ...]:
-        """Return the small and hidden cases that a CPU can afford, and the timed ones, cheapest first."""
-        cases = {
-            c.name: c
-            for c in task.in_set(CaseSet.SMALL, CaseSet.HIDDEN)
-            if task.complexity(c.sizes) <= _CHECK_OPERATIONS
-        }
-        cases |= {c.name: c for c in self.timed_cases(task)}
-        return tuple(sorted(cases.values(), key=lambda c: task.complexity(c.sizes)))
+        """Return the small and hidden cases that a CPU can afford, and the timed ones likewise, cheapest first."""
+        cases = {c.name: c for c in (*task.in_set(CaseSet.SMALL, CaseSet.HIDDEN), *self.timed_cases(task))}
+        affordable = [c for c in cases.values() if task.complexity(c.sizes) <= _CHECK_OPERATIONS]
+        return tuple(sorted(affordable, key=lambda c: task.complexity(c.sizes)))
 
     def compare(
         self, baseline: Build, candidate: Build, task: Task, precision: Precision, cases: Sequence[Case]
@@ -192,23 +198,34 @@ class CpuDevice:
     ) -> Counters:
         """Run one call of the instrumented library and return its counters.
 
+        At a size that is dear only the sampled blocks run. A call that fails then, since its kernels need what the
+        other blocks leave behind, runs in full.
+
         Raises:
             Unsupported: the call failed.
         """
         library = trace_library(build, self._root)
-        with self._trace(library, task, precision, _SAMPLED_BLOCKS) as runner:
-            runner.load_case(case, arrays)
-            runner.reset_counters()
-            result = runner.call()
-            if result.status != "ok":
-                reason = with_lines(result.message, library)
-                raise Unsupported(f"nothing to count at {case.name}: the call ended with {result.status}: {reason}")
-            return read_counters(runner.counters(), library, read_source(build).unaliased)
+        dear = task.complexity(case.sizes) > _TRACE_OPERATIONS
+        message = ""
+        for sampled_only in (True, False) if dear else (False,):
+            with self._trace(library, task, precision, _SAMPLED_BLOCKS, sampled_only=sampled_only) as runner:
+                runner.load_case(case, arrays)
+                runner.reset_counters()
+                result = runner.call()
+                if result.status == "ok":
+                    counters = read_counters(runner.counters(), library, read_source(build))
+                    return with_registers(counters, build.resources)
+                message = f"{result.status}: {with_lines(result.message, library)}"
+        raise Unsupported(f"nothing to count at {case.name}: the call ended with {message}")
 
-    def _trace(self, library: Path, task: Task, precision: Precision, blocks: int) -> RunnerProcess:
+    def _trace(
+        self, library: Path, task: Task, precision: Precision, blocks: int, *, sampled_only: bool = False
+    ) -> RunnerProcess:
+        environment = {"CPUSIM_SAMPLE_BLOCKS": str(blocks), "CPUSIM_SAMPLED_ONLY": str(int(sampled_only))}
+        limits = _SAMPLE_LIMITS if sampled_only else _TRACE_LIMITS
         return RunnerProcess(
-            self.host_program, library, task, precision, limits=_TRACE_LIMITS, guard_bytes=0, builds=self._root,
-            environment={**self.environment, "CPUSIM_SAMPLE_BLOCKS": str(blocks)},
+            self.host_program, library, task, precision, limits=limits, guard_bytes=0, builds=self._root,
+            environment=self.environment | environment,
         )  # fmt: skip
 
     def _arrays(self, task: Task, precision: Precision, case: Case, seed: int) -> dict[str, NDArray[Any]]:

@@ -14,7 +14,8 @@ from .counters import Counters, LaunchCounters, base_name
 
 NOTE = (
     "Counted by running the kernels on the CPU: requests, sectors and wavefronts are exact for the traced blocks; "
-    "times, bandwidths and percentages come from a cost model. Registers, caches and instruction mix are unknown."
+    "times, bandwidths and percentages come from a cost model. Instructions are those of the host's code, translated; "
+    "registers are known where nvcc is."
 )
 
 
@@ -67,9 +68,23 @@ def _metrics(launch: LaunchCounters, gpu: GpuModel) -> dict[str, Metric]:
         modelled["duration_us"] = time
         modelled["dram_read_bytes"] = launch.read_bytes
         modelled["dram_write_bytes"] = max(0.0, launch.write_bytes - 0.5 * gpu.l2_bytes)
-        modelled["dram_throughput_pct"] = _share(cost.dram_us, time)
-        modelled["memory_throughput_pct"] = _share(max(cost.dram_us, cost.l2_us, cost.l1_us, cost.shared_us), time)
-        modelled["sm_throughput_pct"] = _share(cost.issue_us, time)
+        arithmetic = {
+            "fma_pipe_pct": cost.fp32_us, "fp64_pipe_pct": cost.fp64_us, "xu_pipe_pct": cost.special_us,
+            "alu_pipe_pct": cost.integer_us,
+        }  # fmt: skip
+        busy = {
+            "dram_throughput_pct": cost.dram_us,
+            "lsu_wavefronts_pct": cost.l1_us,
+            "memory_throughput_pct": max(cost.dram_us, cost.l2_us, cost.l1_us),
+            "sm_throughput_pct": max(cost.issue_us, *arithmetic.values()),
+        }
+        if launch.mix is not None:
+            busy |= arithmetic
+            measured["special_ops"] = launch.special_ops
+            measured["double_ops"] = launch.double_ops
+        modelled |= {name: _share(part, time) for name, part in busy.items()}
+    if launch.registers:
+        measured["registers_per_thread"] = launch.registers
     kinds: tuple[tuple[Literal["measured", "modelled"], dict[str, float]], ...] = (
         ("measured", measured),
         ("modelled", modelled),

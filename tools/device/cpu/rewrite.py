@@ -51,6 +51,8 @@ class HostSource:
     """Name of each `__global__` function → the line of its name."""
     unaliased: frozenset[str]
     """Kernels that say `__restrict__` of their pointers."""
+    rolled: frozenset[str]
+    """Kernels of which every `for` loop that counts up steps by what is known at run time alone."""
     refusals: tuple[Refusal, ...]
 
 
@@ -90,6 +92,7 @@ class _Kernel:
     parameters: int
     """Template parameters; 0: not a template."""
     restrict: bool
+    rolled: bool
 
 
 class _Rewriter:
@@ -119,15 +122,16 @@ class _Rewriter:
             self.edits.append((*match.span(), "__attribute__((noinline))"))
         kernels = {name: found[0].line for name, found in self.kernels.items()}
         unaliased = frozenset(name for name, found in self.kernels.items() if found[0].restrict)
+        rolled = frozenset(name for name, found in self.kernels.items() if found[0].rolled)
         if self.refusals:
-            return HostSource("", kernels, unaliased, tuple(sorted(self.refusals, key=lambda r: r.line)))
+            return HostSource("", kernels, unaliased, rolled, tuple(sorted(self.refusals, key=lambda r: r.line)))
         out: list[str] = ['#line 1 "candidate.cu"\n']
         position = 0
         for start, end, text in sorted(self.edits):
             out += [self.source[position:start], text]
             position = end
         out.append(self.source[position:])
-        return HostSource("".join(out), kernels, unaliased, ())
+        return HostSource("".join(out), kernels, unaliased, rolled, ())
 
     def _line(self, position: int) -> int:
         return bisect_right(self.starts, position)
@@ -174,9 +178,11 @@ class _Rewriter:
             if parent is not None and parent.type == "template_declaration":
                 listed = parent.child_by_field_name("parameters")
                 parameters = len(listed.named_children) if listed is not None else 0
+            steps = [step for n in _loop_steps(node) if "+" in (step := self.code[at(n.start_byte) : at(n.end_byte)])]
             kernel = _Kernel(
-                self._line(at(node.start_byte) + named.end() + name.start(1)), parameters, "__restrict" in head
-            )
+                self._line(at(node.start_byte) + named.end() + name.start(1)), parameters, "__restrict" in head,
+                bool(steps) and all(_RUNTIME_STEP.search(step) for step in steps),
+            )  # fmt: skip
             if body is not None:
                 self.kernels.setdefault(name.group(1), []).append(kernel)
 
@@ -421,6 +427,17 @@ def _walk(node: Node) -> Iterator[Node]:
         node = pending.pop()
         yield node
         pending += reversed(node.children)
+
+
+_RUNTIME_STEP: Final = re.compile(r"\+=.*(?:\b(?:blockDim|gridDim)\b|\b[a-z][a-z_0-9]*\b)")
+"""A step by a variable; constants and template parameters are in capitals, or numbers."""
+
+
+def _loop_steps(kernel: Node) -> Iterator[Node]:
+    for node in _walk(kernel):
+        step = node.child_by_field_name("update") if node.type == "for_statement" else None
+        if step is not None:
+            yield step
 
 
 def _for_gpu_only(word: str, condition: str) -> bool:

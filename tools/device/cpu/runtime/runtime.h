@@ -29,7 +29,7 @@ struct Site {
     int line, bytes;
     bool write, atomic;
     uint64_t requests[3], sectors[3], lines[3], lanes[3], accesses[3];  // global, shared, local
-    uint64_t wavefronts;                                                // shared
+    uint64_t wavefronts;                                                // shared; global atomics: passes
     uint64_t missed_sectors, missed_requests;                           // loads: not in the block's share of the L1
     uint64_t line_missed_requests;                                      // nor any other sector of their line
     uint64_t request_bytes;                                             // global: bytes that lanes asked for

@@ -20,6 +20,7 @@ uintptr_t image_begin = 0, image_end = 0;  // its data: constant memory and __de
 
 constexpr uintptr_t frame_bytes = 64 * 1024;
 constexpr uint64_t accesses_per_block = 4u << 20;
+constexpr uint64_t accesses_per_launch = 4u << 20, fewest_samples = 8;  // where only sampled blocks run
 constexpr unsigned traced_launches_per_kernel = 8;
 
 unsigned long environment(const char* name, unsigned long otherwise) {
@@ -448,7 +449,7 @@ unsigned distinct(uintptr_t* values, unsigned count) {
 }
 
 // Lanes of an atomic that want one address go one after another: each pass takes one of them, and touches its sectors.
-unsigned atomic_sectors(const uintptr_t* lanes) {
+unsigned atomic_sectors(const uintptr_t* lanes, unsigned* most) {
     uintptr_t passes[32];
     unsigned n = 0;
     for (unsigned l = 0; l < 32; ++l) {
@@ -456,6 +457,7 @@ unsigned atomic_sectors(const uintptr_t* lanes) {
         unsigned pass = 0;
         for (unsigned before = 0; before < l; ++before) pass += lanes[before] == lanes[l];
         passes[n++] = uintptr_t(pass) << 58 | lanes[l] >> 5;
+        *most = std::max(*most, pass + 1);
     }
     return distinct(passes, n);
 }
@@ -490,7 +492,13 @@ void count_request(Site& s, const uintptr_t* lanes) {
         for (uintptr_t w = lanes[l] >> 5; w <= (lanes[l] + bytes - 1) >> 5 && n < 128; ++w) chunks[n++] = w;
     }
     n = distinct(chunks, n);
-    s.sectors[space] += s.atomic ? atomic_sectors(lanes) : n;
+    if (s.atomic) {
+        unsigned passes = 0;
+        s.sectors[space] += atomic_sectors(lanes, &passes);
+        s.wavefronts += passes;
+    } else {
+        s.sectors[space] += n;
+    }
     s.request_bytes += uint64_t(active) * bytes;
     if (!s.write) {
         unsigned sectors = 0, lines = 0;
@@ -671,7 +679,10 @@ void trace_enter_block(uint64_t linear) {
 
 bool trace_skips(uint64_t linear) {
     static const bool sampled_only = environment("CPUSIM_SAMPLED_ONLY", 0) != 0;
-    return sampled_only && instrumented && !(launch_traced && sampled(linear, current_launch()->blocks));
+    if (!sampled_only || !instrumented) return false;
+    // The first block tells how dear the others are.
+    if (linear == 1 && launch_traced && block_accesses) sample_count = std::clamp<uint64_t>(accesses_per_launch / block_accesses, std::min(fewest_samples, sample_count), sample_count);
+    return !(launch_traced && sampled(linear, current_launch()->blocks));
 }
 
 void trace_finish_block(uint64_t linear) {
