@@ -68,7 +68,8 @@ def diagnosis_page(baselines: Sequence[ProfiledBaseline]) -> str:
     ]
     firsts = Counter(b.diagnosis.findings[0].name for b in baselines if b.diagnosis.findings)
     all_names = Counter(name for b in baselines for name in {f.name for f in b.diagnosis.findings})
-    lines += [f"| {name} | {firsts[name]} | {count} |" for name, count in all_names.most_common()]
+    ranked = sorted(all_names.items(), key=lambda item: (-item[1], item[0]))
+    lines += [f"| {name} | {firsts[name]} | {count} |" for name, count in ranked]
     lines += ["", "## Each baseline", "", "| unit | case | time (us) | class | first finding | bound | what it says |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
     lines += [_row(b) for b in sorted(baselines, key=lambda b: b.unit)]
