@@ -187,9 +187,12 @@ void in_lanes(size_t bytes, Work work) {
     for (size_t at; (at = next.fetch_add(kPiece)) < bytes;) work(lane, at, bytes - at < kPiece ? bytes - at : kPiece);
   };
   std::vector<std::thread> others;
+  int before = bytes > kPiece ? sandbox::threads() : 0;
   for (size_t i = 1; i < kLanes && i * kPiece < bytes; ++i) others.emplace_back(run, std::ref(lanes[i]));
   if (bytes) run(lanes[0]);
   for (std::thread& thread : others) thread.join();
+  // A thread that was waited for may be listed for a moment yet, and would be taken for the candidate's.
+  for (int i = 0; i < 100 && !others.empty() && sandbox::threads() > before; ++i) usleep(50);
 }
 
 // Copy an input of the case to `to` on the device: the file's pages are not pinned, so a plain copy would be slow.
