@@ -50,13 +50,13 @@ def ratio(r: Right, outputs: Numbers) -> float:
 def honest_ratios(
     task: Task, precision: Precision, seeds: range, every: int = 1
 ) -> Iterator[tuple[str, Case, int, float]]:
-    """Yield variant, case, seed and ratio of every honest variant, each at one in `every` cases."""
+    """Yield variant, case, seed and ratio of every honest variant; each at one in `every` cases, others by seed."""
     for number, case in enumerate(small_cases(task)):
         for seed in seeds:
             r = right(task, case, precision, seed)
             yield "float64", case, seed, ratio(r, r.outputs)
             for index, (name, compute) in enumerate(variants(task.name).items()):
-                if (number + index) % every:
+                if (number + index + seed) % every:
                     continue
                 with np.errstate(all="ignore"):
                     outputs = compute(r.inputs, case, precision)

@@ -88,7 +88,12 @@ TASK = Task(
     min_flops=lambda s: 0,
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Every thread reads the whole filter and its own stretch of the input from global memory for one output.",
-    strategies=("tile_shared", "tile_registers", "vectorize", "unroll"),
+    strategies=(
+        "tiles in shared memory",
+        "several outputs per thread",
+        "128-bit loads and stores",
+        "unrolled loops",
+    ),
     notes="Filters of any length up to the input's are legal. `min_flops` is 0: a transform may do with fewer "
     "operations than the sums.",
 )

@@ -119,7 +119,13 @@ TASK = Task(
     min_flops=lambda s: 0,
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Every thread reads the whole filter and its own window of the image from global memory for one output.",
-    strategies=("tile_shared", "tile_registers", "unroll", "vectorize", "restrict_readonly"),
+    strategies=(
+        "tiles in shared memory",
+        "several outputs per thread",
+        "unrolled loops",
+        "128-bit loads and stores",
+        "read-only loads",
+    ),
     notes="Filters of any shape up to the image's are legal. `min_flops` is 0: a transform may do with fewer "
     "operations than the sums.",
 )

@@ -94,7 +94,13 @@ TASK = Task(
     min_flops=lambda s: 0,
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Every stage is a launch of its own that reads and writes everything; the roots are computed at every call.",
-    strategies=("fuse_launches", "tile_shared", "better_algorithm", "tile_registers", "vectorize"),
+    strategies=(
+        "one launch for everything",
+        "several stages in shared memory",
+        "a larger radix",
+        "a radix of 8 or 16 in registers",
+        "128-bit loads and stores",
+    ),
     notes="The paper's task is one transform (batch = 1); users have many. Inputs and outputs are device arrays, and "
     "nothing is copied from or made on the host. No lower bound of the operations of a transform is proven. bf16: the "
     "arrays may be rounded after every stage, or kept in float.",

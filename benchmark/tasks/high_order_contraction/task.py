@@ -95,7 +95,13 @@ TASK = Task(
     min_flops=lambda s: s["a_dim"] * s["b_dim"] * s["c_dim"] * (2 * s["x_dim"] * s["y_dim"] - 1),
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Every thread reads its row of A and of B from global memory for its one element, those of B a row apart.",
-    strategies=("tile_shared", "tile_registers", "tensor_cores", "vectorize", "prefetch"),
+    strategies=(
+        "tiles in shared memory",
+        "several outputs per thread",
+        "tensor cores (bf16)",
+        "128-bit loads and stores",
+        "double buffering",
+    ),
     notes="A matrix product of [(a, b), (x, y)] and [(x, y), c] in disguise, and judged as one: `min_flops` counts "
     "inner products.",
     tensor_cores=True,

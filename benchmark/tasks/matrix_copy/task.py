@@ -46,6 +46,10 @@ TASK = Task(
     min_flops=lambda s: 0,
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Each thread of a 16x16 block moves a single element: half a warp per row, many instructions per byte.",
-    strategies=("vectorize", "more_loads_in_flight", "grid_stride_full_grid"),
+    strategies=(
+        "128-bit loads and stores",
+        "several loads in flight per thread",
+        "a grid that fills the GPU",
+    ),
     notes="Data movement: every case is exact; the paper allows an error of 0.01.",
 )

@@ -130,7 +130,13 @@ TASK = Task(
     min_flops=lambda s: (s["P"] - 1).bit_length() * s["N"] ** 2 * (2 * s["N"] - 1),
     min_bytes=compulsory_bytes(CONTRACT),
     waste="P − 1 products where squaring needs about log2 P, each naive and followed by a copy of the whole matrix.",
-    strategies=("square_and_multiply", "tile_shared", "tile_registers", "tensor_cores", "fuse_launches"),
+    strategies=(
+        "powers by squaring, log2 P products",
+        "tiles in shared memory",
+        "several outputs per thread",
+        "tensor cores (bf16)",
+        "one launch for everything",
+    ),
     notes="Any association of the factors is legal, and bf16 kernels may round the running product once per factor. "
     "P = 1 gives A (the paper's kernel gives A²). All copies are on the device, temporaries lie in the workspace. "
     "`min_flops` counts ⌈log2 P⌉ products of inner products.",

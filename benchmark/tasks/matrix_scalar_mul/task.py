@@ -61,7 +61,11 @@ TASK = Task(
     min_flops=lambda s: s["M"] * s["N"],
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Each thread of a 16x16 block scales a single element: half a warp per row, many instructions per byte.",
-    strategies=("vectorize", "more_loads_in_flight", "grid_stride_full_grid"),
+    strategies=(
+        "128-bit loads and stores",
+        "several loads in flight per thread",
+        "a grid that fills the GPU",
+    ),
     notes="The scalar stays float in bf16 too (the paper rounds it), and each case states its own instead of one at "
     "random, with which an answer of zeros could pass.",
 )

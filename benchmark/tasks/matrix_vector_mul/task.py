@@ -69,6 +69,12 @@ TASK = Task(
     min_flops=lambda s: s["M"] * (2 * s["N"] - 1),
     min_bytes=compulsory_bytes(CONTRACT),
     waste="One thread per row: neighbouring threads read a whole row apart, and few threads share the work.",
-    strategies=("warp_per_item", "coalesce", "warp_shuffle_reduce", "vectorize", "split_reduction"),
+    strategies=(
+        "a warp per row",
+        "neighbouring threads on neighbouring addresses",
+        "sums by warp shuffles",
+        "128-bit loads and stores",
+        "long rows split over several warps",
+    ),
     notes="The complexity is M·N, as the work is; the weights of the paper's optimized harness are M·N·N.",
 )

@@ -113,7 +113,13 @@ TASK = Task(
     min_flops=lambda s: 0,
     min_bytes=min_bytes,
     waste="Every thread reads its whole window from global memory, with a test of the border at every cell.",
-    strategies=("tile_shared", "tile_registers", "vectorize", "hoist", "unroll"),
+    strategies=(
+        "tiles in shared memory",
+        "several outputs per thread",
+        "128-bit loads and stores",
+        "tests of the border out of the inner loop",
+        "unrolled loops",
+    ),
     notes="Any window, stride and padding below the window's size is legal. Every case is exact, as a maximum rounds "
     "nothing; a window of -infinity gives -infinity.",
 )

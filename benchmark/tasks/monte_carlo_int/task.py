@@ -79,7 +79,13 @@ TASK = Task(
     min_flops=lambda s: s["N"] - 1,
     min_bytes=compulsory_bytes(CONTRACT),
     waste="One atomic per sample to the one result, and one thread in a launch of its own scales.",
-    strategies=("block_reduce", "warp_shuffle_reduce", "vectorize", "grid_stride_full_grid", "fuse_launches"),
+    strategies=(
+        "block-level reduction with one atomic per block",
+        "sums by warp shuffles",
+        "128-bit loads and stores",
+        "a grid that fills the GPU",
+        "one launch for everything",
+    ),
     notes="The result is overwritten, whatever it held; the paper's kernel for FP32 adds to it. It is a float in both "
     "precisions: a sum of a million samples in bfloat16 has two digits. The paper draws a and b at random; here they "
     "are fixed per case.",

@@ -71,7 +71,13 @@ TASK = Task(
     min_flops=lambda s: s["rows"] * (s["N"] - 1),
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Every thread adds up its whole prefix again: N²/2 additions and loads where 2·N would do.",
-    strategies=("scan", "warp_shuffle_reduce", "fuse_launches", "vectorize", "coalesce"),
+    strategies=(
+        "a scan within blocks, then over blocks",
+        "sums by warp shuffles",
+        "one launch for everything",
+        "128-bit loads and stores",
+        "neighbouring threads on neighbouring addresses",
+    ),
     notes="The paper's task is one row (rows = 1); users scan many. Every element counts, within its bound (the paper "
     "lets 1 % of them be wrong), and sums are kept in float: bf16 rounds at the store only.",
 )

@@ -109,7 +109,13 @@ TASK = Task(
     min_flops=lambda s: s["N"] - 1,
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Every other thread is idle, and every other has an atomic of its own to the one result.",
-    strategies=("block_reduce", "warp_shuffle_reduce", "vectorize", "use_all_threads", "grid_stride_full_grid"),
+    strategies=(
+        "block-level reduction with one atomic per block",
+        "sums by warp shuffles",
+        "128-bit loads and stores",
+        "work for every thread",
+        "a grid that fills the GPU",
+    ),
     notes="The integral is over all of [a, b]. The paper's sum drops the last interval if N is even, as all its sizes "
     "are; here the last three intervals go by the 3/8 rule then, which like Simpson's is exact for cubics. The result "
     "is overwritten, whatever it held (one of the paper's kernels adds to it), and a float in both precisions.",

@@ -73,7 +73,12 @@ TASK = Task(
     min_flops=lambda s: s["K"] * (2 * s["nnz"] - min(s["rows"], s["nnz"])),
     min_bytes=compulsory_bytes(CONTRACT, but=("X",)),
     waste="One atomic to device memory per entry and column; in bf16 all of Y goes through a float buffer besides.",
-    strategies=("better_algorithm", "block_reduce", "vectorize", "tile_registers"),
+    strategies=(
+        "entries sorted by row first",
+        "block-level reduction with one atomic per block",
+        "128-bit loads and stores",
+        "several columns per thread",
+    ),
     notes="cols is an argument here; entries need not be sorted, rows may be empty. Y is overwritten. The float buffer "
     "of bf16 lies in the workspace. nnz·K is counted in 64 bits. Which rows of X are read depends on the "
     "data, so that the lower bound of bytes leaves X out.",

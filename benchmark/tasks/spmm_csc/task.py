@@ -72,7 +72,12 @@ TASK = Task(
     min_flops=lambda s: s["K"] * (2 * s["nnz"] - min(s["rows"], s["nnz"])),
     min_bytes=compulsory_bytes(CONTRACT, but=("X",)),
     waste="One atomic to device memory per entry and column of Y, and neighbouring threads are a whole row of X apart.",
-    strategies=("coalesce", "better_algorithm", "vectorize", "balance_work"),
+    strategies=(
+        "neighbouring threads on neighbouring addresses",
+        "converted to rows on the device first",
+        "128-bit loads and stores",
+        "long columns split",
+    ),
     notes="nnz is an argument here; columns may be empty or hold most of the matrix. Y is overwritten. A conversion to "
     "rows is part of the call, on the device. nnz·K is counted in 64 bits. Which rows of X are read depends on the "
     "data, so that the lower bound of bytes leaves X out.",

@@ -72,7 +72,13 @@ TASK = Task(
     min_flops=lambda s: s["K"] * (2 * s["nnz"] - min(s["rows"], s["nnz"])),
     min_bytes=compulsory_bytes(CONTRACT, but=("X",)),
     waste="Every thread reads the values and columns of its row again for its one element of Y.",
-    strategies=("tile_registers", "vectorize", "tile_shared", "balance_work", "unroll"),
+    strategies=(
+        "several columns per thread",
+        "128-bit loads and stores",
+        "tiles in shared memory",
+        "work shared evenly between rows of any length",
+        "unrolled loops",
+    ),
     notes="cols and nnz are arguments here; rows may be empty or hold most of the matrix. nnz·K is counted in "
     "64 bits. Which rows of X are read depends on the data, so that the lower bound of bytes leaves X out.",
 )

@@ -77,7 +77,12 @@ TASK = Task(
     min_flops=lambda s: s["K"] * (2 * s["nnz"] - min(s["rows"], s["nnz"])),
     min_bytes=lambda s, precision: sparse.ell_bytes(s["nnz"], s["rows"] * s["K"], precision),
     waste="threadIdx.x runs along the rows, so that neighbouring threads are whole rows apart; padding is read too.",
-    strategies=("coalesce", "tile_shared", "tile_registers", "vectorize"),
+    strategies=(
+        "neighbouring threads on neighbouring addresses",
+        "tiles in shared memory",
+        "several columns per thread",
+        "128-bit loads and stores",
+    ),
     notes="cols and nnz are arguments here. Rows may be empty, and max_nnz may be more than the longest row. nnz·K "
     "is counted in 64 bits. The lower bound of bytes counts the entries without padding and leaves X out: which of its "
     "rows are read depends on the data.",

@@ -65,7 +65,12 @@ TASK = Task(
     min_flops=lambda s: 2 * s["nnz"] - min(s["rows"], s["nnz"]),
     min_bytes=compulsory_bytes(CONTRACT, but=("x",)),
     waste="One atomic per entry; in bf16 all of y goes through a float buffer and a second launch besides.",
-    strategies=("warp_shuffle_reduce", "more_independent_work", "vectorize", "restrict_readonly"),
+    strategies=(
+        "sums by warp shuffles",
+        "several entries per thread",
+        "128-bit loads and stores",
+        "read-only loads",
+    ),
     notes="cols is an argument here; entries need not be sorted, rows may be empty. y is overwritten. The float buffer "
     "of bf16 lies in the workspace: no allocation in the call.",
 )

@@ -62,7 +62,12 @@ TASK = Task(
     min_flops=lambda s: 2 * s["nnz"] - min(s["rows"], s["nnz"]),
     min_bytes=compulsory_bytes(CONTRACT, but=("x",)),
     waste="One atomic per entry, and a thread per column walks its entries alone, uncoalesced.",
-    strategies=("warp_per_item", "coalesce", "balance_work", "restrict_readonly"),
+    strategies=(
+        "a warp per column",
+        "neighbouring threads on neighbouring addresses",
+        "long columns split",
+        "read-only loads",
+    ),
     notes="nnz is an argument here; columns may be empty or hold most of the matrix. y is overwritten. A conversion to "
     "rows is part of the call, on the device.",
 )

@@ -69,7 +69,12 @@ TASK = Task(
     min_flops=lambda s: 2 * s["nnz"] - min(s["rows"], s["nnz"]),
     min_bytes=lambda s, precision: sparse.ell_bytes(s["nnz"], s["rows"], precision),
     waste="A thread per row: neighbouring threads read a whole padded row apart, so that no access is coalesced.",
-    strategies=("warp_per_item", "coalesce", "vectorize", "restrict_readonly"),
+    strategies=(
+        "a warp per row",
+        "neighbouring threads on neighbouring addresses",
+        "128-bit loads and stores",
+        "read-only loads",
+    ),
     notes="cols and nnz are arguments here. Rows may be empty, and max_nnz may be more than the longest row. The lower "
     "bound of bytes counts the entries without padding.",
 )

@@ -62,7 +62,13 @@ TASK = Task(
     min_flops=lambda s: s["M"] ** 2 * (2 * s["M"] - 1),
     min_bytes=compulsory_bytes(CONTRACT),
     waste="Every thread reads a whole row of A and column of B from global memory for its one element of C.",
-    strategies=("tile_shared", "tile_registers", "tensor_cores", "prefetch", "vectorize"),
+    strategies=(
+        "tiles in shared memory",
+        "several outputs per thread",
+        "tensor cores (bf16)",
+        "double buffering",
+        "128-bit loads and stores",
+    ),
     notes="Products are summed in float; `min_flops` counts inner products, the only algorithm within the error bound.",
     tensor_cores=True,
 )

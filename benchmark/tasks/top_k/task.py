@@ -65,7 +65,13 @@ TASK = Task(
     min_flops=lambda s: 0,
     min_bytes=compulsory_bytes(CONTRACT),
     waste="The whole row is sorted to keep k elements, with few threads on long runs and every level done twice.",
-    strategies=("better_algorithm", "warp_per_item", "tile_shared", "use_all_threads", "fuse_launches"),
+    strategies=(
+        "selection without sorting",
+        "a warp per stretch of a row",
+        "candidates in shared memory",
+        "work for every thread",
+        "one launch for everything",
+    ),
     notes="The paper's task is one row (rows = 1); users select from many. Any k up to N is legal; values and indices "
     "are exact. The complexity is N·log₂N, the work of a merge sort; the weights of the paper's optimized harness "
     "are N².",
