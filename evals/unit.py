@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,6 +73,9 @@ def _logged(file: Path) -> Iterator[None]:
         for number in (1, 2):
             os.dup2(log, number)
         yield
+    except Exception:
+        traceback.print_exc()
+        raise
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import threading
-import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -125,6 +124,5 @@ def _serve(pipe: Connection, threads: int) -> None:
             try:
                 outcome = function(*arguments, control=control)
             except Exception as error:
-                traceback.print_exc()
                 outcome = Died(f"it raised {type(error).__name__}: {error}")
             pipe.send((outcome, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > FULL_KIB))

@@ -73,7 +73,8 @@ def _arms(what: Sequence[str], home: Path | None) -> Arms | None:
         return Arms("suite", dict(zip(names, found, strict=True)))
     if what[0].endswith(".json") or (ablation := read_ablation(what[0], home)) is None:
         return None
-    return Arms(ablation.what, {arm: gather(suite, home) for arm, suite in ablation.arms.items()})
+    named = {f"{ablation.what} {arm}" if arm.isdigit() else arm: suite for arm, suite in ablation.arms.items()}
+    return Arms(ablation.what, {arm: gather(suite, home) for arm, suite in named.items()})
 
 
 def _write_comparison(arms: Arms, out: Path, title: str) -> None:

@@ -101,7 +101,7 @@ def test_an_ablation_is_run_compared_and_never_run_again(
     assert "| 3 | 1 | 100% |" in markdown_points("rounds", points(ablation, bench.home))
     write_report(["r"], out=tmp_path / "r.html", home=bench.home)
     text = read((tmp_path / "r.html").read_text()).text
-    assert "3 is 4x faster than 1 over 1 units, not significantly so" in text
+    assert "rounds 3 is 4x faster than rounds 1 over 1 units, not significantly so" in text
     assert "estimated speedup, geomean" in text
 
 

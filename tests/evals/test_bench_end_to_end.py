@@ -24,12 +24,13 @@ OPTIONS = ["--suite", "s", "--device", "cpu", "--rounds", "1", "--jobs", "2", "-
 
 def begin(home: Path) -> subprocess.Popen[str]:
     command = [*COMMAND, *OPTIONS, "--home", str(home)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with home.with_suffix(".err").open("a") as errors:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
 
 
 def finish(home: Path) -> dict[str, Any]:
-    stdout, stderr = (process := begin(home)).communicate(timeout=2400)
-    assert process.returncode == 0, stderr
+    stdout, _ = (process := begin(home)).communicate(timeout=2400)
+    assert process.returncode == 0, home.with_suffix(".err").read_text()
     outcomes = {}
     for result in json.loads(stdout)["results"]:
         best = result["summary"]["best"]

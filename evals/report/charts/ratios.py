@@ -12,7 +12,7 @@ from ..svg import WIDTH
 
 def ratio_chart(ratios: Mapping[str, float], before: str, after: str) -> Markup:
     """Return how many times faster every unit is in one suite than in another."""
-    left, row, top = 150, 17, 6
+    left, row, top = 176, 17, 6
     shown = sorted(ratios.items(), key=lambda item: -item[1])
     x = svg.log_axis([0.8, 1.25, *ratios.values()], left, WIDTH - 46)
     bottom = top + row * len(shown)

@@ -16,7 +16,7 @@ def unit_chart(results: Sequence[UnitResult], estimated: bool, libraries: Mappin
 
     A mark shows what the fastest vendor library makes of a unit, where `libraries` has it.
     """
-    left, row, head = 150, 17, 6
+    left, row, head = 176, 17, 6
     shown = sorted(results, key=lambda r: -(r.gain or 0.0))
     solved = [r.gain for r in shown if r.gain is not None]
     x = svg.log_axis([1.0, *solved, *libraries.values(), 2.0], left, WIDTH - 46)
