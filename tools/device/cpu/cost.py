@@ -32,7 +32,7 @@ CALIBRATION: Final = "event times of half of the variants in tests/data/timed on
 
 NEXT_LAUNCH_US: Final = 1.1
 """From the end of one kernel in a stream to the start of the next."""
-FIRST_LAUNCH_US: Final = 1.5
+FIRST_LAUNCH_US: Final = 1.8
 """More for the first launch of a call: its code and its arguments are in no cache."""
 RAMP_US: Final = 0.7
 """Until a grid's blocks run and its last stores are out."""
@@ -41,10 +41,10 @@ ALLOCATION_US: Final = 60.0
 SYNCHRONIZE_US: Final = 8.0
 
 # Latencies, in cycles.
-DRAM_LATENCY: Final = 850.0
-DRAM_QUEUE: Final = 10.0
+DRAM_LATENCY: Final = 830.0
+DRAM_QUEUE: Final = 6.0
 """More per resident warp, averaged over all multiprocessors: they queue for the same memory."""
-L2_LATENCY: Final = 290.0
+L2_LATENCY: Final = 360.0
 L1_LATENCY: Final = 38.0
 SHARED_LATENCY: Final = 28.0
 SHARED_ATOMIC_LATENCY: Final = 60.0
@@ -55,7 +55,7 @@ GRID_BARRIER_US: Final = 1.5
 
 LOADS_IN_FLIGHT: Final = 12.0
 """Of one warp, where neither a barrier nor a store that might alias is between them: nvcc unrolls loops that far."""
-SHARED_IN_FLIGHT: Final = 4.0
+SHARED_IN_FLIGHT: Final = 6.0
 ARITHMETIC_IN_FLIGHT: Final = 2.0
 
 # Instructions of a GPU that have no equal in the host's code, or the other way round.
@@ -66,14 +66,14 @@ UNROLLED_CONTROL: Final = 0.15
 LOOP_INTEGERS: Final = 2.0
 """Of the host's integer instructions belong to each branch, and go with it: counting and comparing."""
 WARP_OP_INSTRUCTIONS: Final = 3.0
-SHARED_ATOMIC_CYCLES: Final = 4.0
+SHARED_ATOMIC_CYCLES: Final = 3.0
 
 ISSUE_PER_CLOCK: Final = 4.0
 SPECIAL_PER_CLOCK: Final = 0.5
 INTEGER_PER_CLOCK: Final = 2.0
 L2_BYTES_PER_CLOCK_PER_SM: Final = 64.0
-L2_GBPS: Final = 5500.0
-PARTIAL_STORE: Final = 2.4
+L2_GBPS: Final = 5300.0
+PARTIAL_STORE: Final = 2.1
 """A store of part of a sector costs the L2 up to so much more."""
 DRAM_EFFICIENCY: Final = 0.92
 SLICE_FLOAT_ATOMIC_NS: Final = 1.77
@@ -87,7 +87,7 @@ BLOCKS_PER_CLOCK: Final = 0.8
 """Blocks that the whole GPU starts per clock."""
 
 SOFTNESS: Final = 3.0
-OVERLAP: Final = 1.5
+OVERLAP: Final = 1.4
 """The same between a multiprocessor's latency and its pipes: they hide behind each other less."""
 
 
