@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 
@@ -86,17 +87,28 @@ def unbalanced(source: str) -> str:
     return ""
 
 
-def parameter_types(parameters: str) -> list[str]:
+def aliases(source: str) -> dict[str, str]:
+    """Return the plain types that a file names anew (`typedef float T;`, `using T = float;`), by their new names."""
+    code = code_only(source)
+    named = {m[2]: m[1] for m in re.finditer(r"\btypedef\s+([A-Za-z_][\w:]*)\s+(\w+)\s*;", code)}
+    return named | {m[1]: m[2] for m in re.finditer(r"\busing\s+(\w+)\s*=\s*([A-Za-z_][\w:]*)\s*;", code)}
+
+
+def parameter_types(parameters: str, named: Mapping[str, str] | None = None) -> list[str]:
     """Return the types of a parameter list without names, e.g. `["const float*", "int"]`.
 
     `const` counts only for what a pointer points to; `float const*` is `const float*`; `__restrict__` doesn't count.
+
+    Args:
+        parameters: what stands between the parentheses.
+        named: types under names of the file's own (see `aliases`).
     """
     types = []
     for parameter in filter(str.strip, parameters.split(",")):
         tokens = [t for t in re.findall(r"[A-Za-z_][\w:]*|\*|&|\[", parameter) if t not in _QUALIFIERS]
         first = next((i for i, token in enumerate(tokens) if token in "*&["), None)
         before = tokens if first is None else tokens[:first]
-        words = [t.removeprefix("std::") for t in before if t != "const"]
+        words = [_unaliased(t, named or {}) for t in before if t != "const"]
         if first is None or tokens[first] == "[":
             words = words[:-1] if len(words) > 1 and words[-1] not in _TYPE_WORDS else words
         marks = "" if first is None else "".join("*" if t == "[" else t for t in tokens[first:] if t in "*&[")
@@ -104,6 +116,12 @@ def parameter_types(parameters: str) -> list[str]:
         name = " ".join("__nv_bfloat16" if word == "nv_bfloat16" else word for word in words)
         types.append(f"{constant}{name}{marks}")
     return types
+
+
+def _unaliased(name: str, named: Mapping[str, str]) -> str:
+    for _ in range(len(named)):
+        name = named.get(name, name)
+    return name.removeprefix("std::")
 
 
 _QUALIFIERS: Final = frozenset({"__restrict__", "__restrict", "restrict", "struct", "volatile"})

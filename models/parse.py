@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from ..prompts.brief import AgentName, Plan
 from ..tools.records import BuildSpec, Record
 from .answer_json import json_fault, json_objects
-from .answer_source import definition, elision, is_patch, parameter_types, unbalanced, undefined_launches
+from .answer_source import aliases, definition, elision, is_patch, parameter_types, unbalanced, undefined_launches
 from .answer_text import Block, code_blocks, strip_reasoning
 from .reply import Reply
 
@@ -149,7 +149,7 @@ def _fault(source: str, entry: str, prototype: str) -> str:
 def _signature_fault(source: str, entry: str, prototype: str) -> str:
     found = definition(source, entry)
     assert found is not None
-    types = parameter_types(found[1])
+    types = parameter_types(found[1], aliases(source))
     if prototype:
         expected = parameter_types(prototype[prototype.index("(") + 1 : prototype.rindex(")")])
         if types != expected:
