@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from tree_sitter import Node
@@ -67,7 +68,7 @@ class ParallelLoop:
     @property
     def assigned(self) -> set[str]:
         """Names that the body changes."""
-        return set().union(*(assigned_names(n) for n in self.body)) if self.body else set()
+        return set[str]().union(*(assigned_names(n) for n in self.body))
 
     @property
     def declared(self) -> set[str]:
@@ -130,7 +131,8 @@ def for_parts(node: Node) -> tuple[str, str, Node, str, Node, Poly] | None:
     return (name, text(start.child_by_field_name("type")), value, sign, bound, step) if step else None
 
 
-def parallel_loops(kernel: Kernel) -> list[ParallelLoop]:
+@lru_cache(maxsize=256)
+def parallel_loops(kernel: Kernel) -> tuple[ParallelLoop, ...]:
     """Return the loops of a kernel whose iterations are dealt out to threads, outermost first."""
     found: list[ParallelLoop] = []
     if guarded := _guarded(kernel):
@@ -152,7 +154,7 @@ def parallel_loops(kernel: Kernel) -> list[ParallelLoop]:
             found.append(ParallelLoop(kernel, "slab", name, kind, bound, node, body, top=top))
         elif size is not None and step in (GRID_STEP, multiply({(size,): 1}, {("gridDim.x",): 1})):
             found.append(ParallelLoop(kernel, "grid", name, kind, bound, node, body, top=top))
-    return found
+    return tuple(found)
 
 
 def _resolved(step: Poly, kernel: Kernel) -> Poly:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from tree_sitter import Node
@@ -51,6 +52,7 @@ class Rule(ABC):
         return result if result != source.text else None
 
 
+@lru_cache(maxsize=256)
 def distinct_arguments(kernel: Kernel) -> bool:
     """Return whether no launch passes memory that is written under one name through another one as well.
 

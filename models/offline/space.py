@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -34,6 +35,7 @@ class Space:
         return next((a for a in self.axes if a.variable == variable), None)
 
 
+@lru_cache(maxsize=256)
 def index_space(kernel: Kernel) -> Space | None:
     """Read guards and grid-stride loops off a kernel until its body is reached; None if it has no such form."""
     pending: dict[str, tuple[str, str]] = {}

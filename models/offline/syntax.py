@@ -153,7 +153,7 @@ class Kernel:
     @cached_property
     def assigned(self) -> frozenset[str]:
         """Names that are assigned, incremented or have their address taken after their declaration."""
-        return frozenset(assigned_names(self.body))
+        return assigned_names(self.body)
 
     @cached_property
     def locals(self) -> dict[str, Node]:
@@ -495,7 +495,8 @@ def declared_name(node: Node) -> str:
     return text(inner)
 
 
-def assigned_names(node: Node) -> set[str]:
+@lru_cache(maxsize=4096)
+def assigned_names(node: Node) -> frozenset[str]:
     """Return names changed after their declaration: assigned, incremented, or with their address taken."""
     found: set[str] = set()
     for sub in walk(node):
@@ -509,7 +510,7 @@ def assigned_names(node: Node) -> set[str]:
             target = inner if inner is not None else (target.named_children[0] if target.named_children else None)
         if target is not None and target.type == "identifier":
             found.add(text(target))
-    return found
+    return frozenset(found)
 
 
 def subscript_index(node: Node) -> Node | None:

@@ -23,7 +23,8 @@ class ShareTrigonometry(Rule):
         """Rewrite every constant of a kernel whose sine and cosine are both taken."""
         edits: list[tuple[int, int, str]] = []
         for kernel in source.kernels:
-            for name in kernel.locals:
+            code = text(kernel.body)
+            for name in kernel.locals if "sinf" in code and "cosf" in code else ():
                 edits += self._angle(source, kernel, name)
         return edited(source.text, edits)
 
