@@ -101,7 +101,7 @@ def worse_when_timed(checked: CallResult, timed: CallResult, wanted: Wanted) -> 
 
 
 def unlike_the_baseline(runners: Mapping[Side, RunnerProcess], wanted: Wanted) -> list[str]:
-    """Time one call more of each library, on other data than the case's own, and compare what they left behind.
+    """Time one call of each library, on other data than the case's own, and compare what they left behind.
 
     The values are turned round by the same part for both. The bounds of the case's own data hold for neither exactly:
     a difference is told from several times the largest of them.

@@ -118,8 +118,11 @@ def time_case(
             times.of(side).plan = schedule(median(first[side].device_us), array_bytes)
     empties = {side: _must(runners[side].time("empty", empty_calls, 2), side) for side in sides}
     turns: dict[Side, list[TimedCalls]] = {side: [] for side in sides}
+    early = secrets.randbelow(2)
     with phase("turns"):
         for turn in range(2):
+            if turn == early and len(sides) == 2:
+                times.notes += unlike_the_baseline(runners, wanted)
             for side in order if turn == 0 else order[::-1]:
                 plan = times.of(side).plan
                 assert plan is not None
@@ -142,14 +145,15 @@ def time_case(
             of.warm = _must(runners[side].time("warm", min(24, 2 * of.plan.calls - 1), 0), side).device_us
     if "candidate" in sides:
         times.clocks.append(clocks_of(turns["candidate"], empties["candidate"]))
-        more = 1 + (secrets.randbelow(3) if len(times.candidate.cold[-1]) > 1 else 0)
         for timed in turns["candidate"]:
             times.notes += [f"suspect: while it was timed, {what}, at {case.name}" for what in timed.damage]
-        _must(runners["candidate"].time("cold", more, 0, turn=0.0), "candidate")
-        with phase("collect"):
-            times.notes += worse_when_timed(checked, runners["candidate"].last_outputs(wanted.positions), wanted)
-        if "baseline" in sides:
-            times.notes += unlike_the_baseline(runners, wanted)
+        # Who knew which calls are looked at could be right at those alone.
+        for look_at_own in secrets.choice([(True, False), (False, True)]):
+            if look_at_own:
+                _must(runners["candidate"].time("cold", 1, 0, turn=0.0), "candidate")
+                times.notes += worse_when_timed(checked, runners["candidate"].last_outputs(wanted.positions), wanted)
+            elif len(sides) == 2:
+                times.notes += unlike_the_baseline(runners, wanted)
 
 
 def _checked(runner: RunnerProcess, times: CaseTimes, positions: dict[str, NDArray[np.int64]]) -> CallResult:
