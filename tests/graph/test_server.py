@@ -78,7 +78,7 @@ def test_the_development_server_does_a_run_is_interrupted_and_resumed_offline(tm
                 "context": {"device": "cpu", "model": "offline", "rounds": 1, "home": str(tmp_path / "home")},
             }
             values = call(f"{url}/threads/{thread}/runs/wait", order)
-            assert values["status"] in ("improved", "no_gain"), values
+            assert values["status"] in ("improved", "no_gain"), values["stop"]
             assert Path(values["result"]["result"], "report.md").exists()
 
             thread = call(f"{url}/threads", {})["thread_id"]
@@ -93,7 +93,7 @@ def test_the_development_server_does_a_run_is_interrupted_and_resumed_offline(tm
                 answer = {"assistant_id": "cudamaster", "context": order["context"], "command": {"resume": reply}}
                 values = call(f"{url}/threads/{thread}/runs/wait", answer)
             assert asked == ["planner", "coder", "compiler"]
-            assert values["status"] in ("improved", "no_gain"), values
+            assert values["status"] in ("improved", "no_gain"), values["stop"]
         finally:
             server.terminate()
             server.wait(timeout=30)
