@@ -10,10 +10,11 @@ from tree_sitter import Node
 from ..emit import indented
 from ..magnitude import Magnitude
 from ..rule import Rule, Setting
-from ..syntax import Kernel, Launch, Source, edited, text, walk
+from ..syntax import Kernel, Launch, Source, edited, id_of, text, walk
 
 WIDE = r"\b(?:unsigned long long|long long|size_t|int64_t|uint64_t)\b"
 _LITERAL = re.compile(r"\d+[uU]?(?:ll|LL)")
+_FLOATING = r"float|double|bfloat|half|bool|auto"
 _ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>")
 
 
@@ -93,18 +94,24 @@ def _in_loop(node: Node) -> bool:
 
 
 def _integer(kernel: Kernel, node: Node) -> bool:
-    """Return whether an expression is made of whole numbers alone."""
+    """Return whether an expression is made of whole numbers alone, be they loaded."""
+    indices = {id_of(n) for a in kernel.accesses_in(node) for n in walk(a.node)}
+    roots = [kernel.parameter(a.root) for a in kernel.accesses_in(node) if id_of(a.node) != id_of(node)]
+    if any(p is None or re.search(_FLOATING, p.type) for p in roots):
+        return False
     for n in walk(node):
+        if id_of(n) in indices:
+            continue
         if n.type == "number_literal" and re.search(r"[.eEfF]", text(n)) and not text(n).startswith("0x"):
             return False
-        if n.type in ("call_expression", "subscript_expression", "string_literal"):
+        if n.type in ("call_expression", "string_literal", "subscript_expression"):
             return False
         if n.type == "cast_expression" and re.search(r"float|double", text(n.child_by_field_name("type"))):
             return False
         if n.type == "identifier":
             parameter = kernel.parameter(text(n))
             kind = parameter.type if parameter is not None else kernel.declared.get(text(n), "")
-            if re.search(r"float|double|bfloat|half|bool|auto", kind) or (parameter is not None and parameter.pointer):
+            if re.search(_FLOATING, kind) or (parameter is not None and parameter.pointer):
                 return False
     return True
 
@@ -125,6 +132,7 @@ def _bounds(source: Source, kernel: Kernel, launch: Launch) -> set[str] | None:
         declared = node.type == "init_declarator" and _wide_declaration(node)
         if pointers:
             continue
+        declared = declared or (node.type == "cast_expression" and _wide_cast(node))
         if counted or declared:
             bound = magnitude.of(node.child_by_field_name("value") if declared else node)
             if bound is None:
@@ -143,6 +151,10 @@ def _points(kernel: Kernel, node: Node) -> bool:
     return any(
         n.type == "identifier" and (p := kernel.parameter(text(n))) is not None and p.pointer for n in walk(node)
     )
+
+
+def _wide_cast(node: Node) -> bool:
+    return re.fullmatch(WIDE, text(node.child_by_field_name("type"))) is not None
 
 
 def _wide_declaration(node: Node) -> bool:

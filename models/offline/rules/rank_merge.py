@@ -99,6 +99,8 @@ class RankMerge(Rule):
         thread = "blockIdx.x * (long long)blockDim.x + threadIdx.x"
         tile = source.unique("sort_tile")
         width = merge.width
+        parameter = kernel.parameter(width)
+        assert parameter is not None
         plain_call = ", ".join("step" if n == width else n for n in names)
         back_call = ", ".join("2 * step" if n == width else swapped[n] for n in names)
         kernels = f"""\
@@ -113,13 +115,13 @@ __global__ void {kernel.name}({listed}) {{
 
 // The levels up to runs of {TILE} elements, which one block sorts alone.
 __global__ void {tile}({writable}) {{
-    for ({kernel.parameter(width).type} step = 1; step < {TILE}; step *= 4) {{
+    for ({parameter.type} step = 1; step < {TILE}; step *= 4) {{
         {place}({thread}, {plain_call});
         __syncthreads();
         {place}({thread}, {back_call});
         __syncthreads();
     }}
-}}"""  # type: ignore[union-attr]
+}}"""
         kernels = fresh(source, kernels)
         blocks_for = helper_name(source, "blocks_for", BLOCKS_FOR)
         edits = [(kernel.outer.start_byte, kernel.outer.end_byte, kernels)]

@@ -396,10 +396,11 @@ def _nest(kernel: Kernel, space: Space) -> list[Node] | None:
 def _group(kernel: Kernel, operand: Node | None, row: str) -> str | None:
     """Return G if an operand depends on a row through `row / G` alone, G one of the kernel's scalars."""
     found: set[str] = set()
+    divided = rf"(?<![\w.]){re.escape(row)}/(\w+)(?!\w)"
     for access in kernel.accesses_in(operand, row) if operand is not None else []:
         for atom in {a for key in access.index for a in key}:
-            rest = re.sub(rf"(?<![\w.]){re.escape(row)}/(\w+)(?!\w)", lambda m: found.add(m[1]) or "", atom)
-            if re.search(rf"(?<![\w.]){re.escape(row)}(?!\w)", rest):
+            found |= set(re.findall(divided, atom))
+            if re.search(rf"(?<![\w.]){re.escape(row)}(?!\w)", re.sub(divided, "", atom)):
                 return None
     name = found.pop() if len(found) == 1 else ""
     parameter = kernel.parameter(name)

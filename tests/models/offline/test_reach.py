@@ -1,0 +1,226 @@
+"""Which rules reach what: kernels written for this test, one for each idiom, and every baseline of the benchmark."""
+
+from __future__ import annotations
+
+import pytest
+from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.registry import load_task, task_names
+from cudamaster.models.offline.catalog import RULES, rule_named
+from cudamaster.models.offline.rule import Setting
+from cudamaster.models.offline.syntax import Source
+
+LITTLE = {"reverse_array", "spmv_coo"}
+"""Baselines near their floor from the start: nothing but read-only pointers and the like is left."""
+
+
+def changes(rule: str, source: str, setting: Setting | None = None) -> str | None:
+    found = rule_named(rule)
+    assert found is not None
+    return found.changes(Source(source), setting or Setting())
+
+
+def program(kernel: str, launch: str, arguments: str = "const float* a, const float* w, float* b, int n, int m") -> str:
+    return f"""#include <cuda_runtime.h>
+{kernel}
+extern "C" size_t f_workspace_bytes(int n, int m) {{ return 0; }}
+extern "C" cudaError_t f({arguments}, void* workspace, size_t bytes, cudaStream_t stream) {{
+    {launch}
+    return cudaGetLastError();
+}}
+"""
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_every_baseline_has_a_rule_of_weight(name: str) -> None:
+    for precision in Precision:
+        source = Source(load_task(name).source(precision))
+        reached = [r.name for r in RULES if r.name != "restrict_readonly" and r.changes(source, Setting()) is not None]
+        assert bool(reached) or name in LITTLE, precision
+
+
+# --- windows ---------------------------------------------------------------------------------------------------------
+
+SMOOTH = """
+__global__ void smooth(const float* a, const float* w, float* b, int n, int m) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at > n - m) return;
+    float acc = 0.0f;
+    for (int t = 0; t < m; ++t) acc += w[t] * a[at + t];
+    b[at] = acc / m;
+}
+"""
+SMOOTH_LAUNCH = "smooth<<<(n - m) / 128 + 1, 128, 0, stream>>>(a, w, b, n, m);"
+
+
+def test_a_window_slides_in_registers() -> None:
+    changed = changes("sliding_window", program(SMOOTH, SMOOTH_LAUNCH))
+    assert changed is not None
+    assert "float4" in changed
+    assert "acc / m" in changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a[at + t]", "a[at + 2 * t]"),  # a dilated window: neighbours share nothing at once
+        ("a[at + t]", "a[2 * at + t]"),  # a stride between windows
+        ("w[t]", "w[t + at]"),  # weights of its own for every result
+        ("acc += w[t] * a[at + t]", "acc = w[t] * a[at + t] - acc"),  # turns that depend on one another
+    ],
+)
+def test_other_windows_are_left_alone(old: str, new: str) -> None:
+    assert changes("sliding_window", program(SMOOTH.replace(old, new), SMOOTH_LAUNCH)) is None
+
+
+# --- merges ----------------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_merged_by_rank_only_if_every_step_is_a_merge() -> None:
+    source = load_task("sorting").source(Precision.FP32)
+    assert changes("rank_merge", source) is not None
+    for old, new in (
+        ("source[right] < source[left]", "source[right] < target[left]"),  # it looks at what it writes
+        (
+            "start + 2 * width < N ? start + 2 * width",
+            "start + 3 * width < N ? start + 3 * width",
+        ),  # runs of two lengths
+        ("width *= 2", "width *= 3"),
+        ("long long width = 1;", "long long width = 4;"),
+    ):
+        assert old in source
+        assert changes("rank_merge", source.replace(old, new)) is None, new
+
+
+# --- levels ----------------------------------------------------------------------------------------------------------
+
+
+def test_levels_are_fused_only_if_partners_stay_in_the_tile() -> None:
+    source = load_task("fft").source(Precision.FP32)
+    assert changes("fuse_levels", source) is not None
+    for old, new in (
+        ("lower = upper + half", "lower = upper + 2 * half"),
+        ("const float upper_re = re[upper]", "const float upper_re = re[pairs - 1 - pair]"),
+        ("half *= 2", "half *= 4"),
+    ):
+        assert old in source
+        assert changes("fuse_levels", source.replace(old, new)) is None, new
+
+
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+GATHER = """
+__global__ void gather(const float* a, const float* w, float* b, int n, int m) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r >= n || c >= m) return;
+    float total = 0.0f;
+    for (int j = 0; j < n; ++j) {
+        if (w[r * n + j] > 0.0f) total += w[r * n + j] * a[j * m + c];
+    }
+    b[r * m + c] = total;
+}
+"""
+GATHER_LAUNCH = "gather<<<dim3((m + 15) / 16, (n + 15) / 16), dim3(16, 16), 0, stream>>>(a, w, b, n, m);"
+
+
+def test_columns_are_taken_several_at_once() -> None:
+    changed = changes("vector_columns", program(GATHER, GATHER_LAUNCH))
+    assert changed is not None
+    assert "(m) % 4 == 0" in changed
+    assert "gather<1>" in changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a[j * m + c]", "a[c * n + j]"),  # columns far apart
+        ("if (w[r * n + j] > 0.0f)", "if (a[j * m + c] > 0.0f)"),  # a branch that differs between columns
+        ("b[r * m + c] = total;", "b[r * m + c] = total + b[r * m];"),  # it reads what another column writes
+        ("j < n; ++j", "j < c; ++j"),  # as many turns as the column says
+    ],
+)
+def test_columns_that_differ_are_not(old: str, new: str) -> None:
+    assert old in GATHER
+    assert changes("vector_columns", program(GATHER.replace(old, new), GATHER_LAUNCH)) is None
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+ROWS = """
+__global__ void scale(const float* a, const float* w, float* b, int n, int m) {
+    for (int r = blockIdx.x; r < n; r += gridDim.x) {
+        for (int c = threadIdx.x; c < m; c += blockDim.x) b[r * m + c] = w[c] * a[r * m + c];
+    }
+}
+"""
+
+
+def test_rows_are_shared_by_blocks_unless_blocks_would_meet() -> None:
+    launch = "scale<<<n, 128, 0, stream>>>(a, w, b, n, m);"
+    assert "gridDim.y" in (changes("spread_rows", program(ROWS, launch)) or "")
+    shared = ROWS.replace("b[r * m + c]", "b[c]")
+    assert changes("spread_rows", program(shared, launch)) is None
+
+
+# --- indices ---------------------------------------------------------------------------------------------------------
+
+SPLIT = """
+__global__ void split(const float* a, const float* w, float* b, int n, int m) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i >= (long long)n * m) return;
+    b[i] = a[i] * w[i / m];
+}
+"""
+SPLIT_LAUNCH = "split<<<(n * (long long)m + 255) / 256, 256, 0, stream>>>(a, w, b, n, m);"
+
+
+def test_indices_are_narrowed_behind_a_check_of_the_sizes() -> None:
+    changed = changes("narrow_index", program(SPLIT, SPLIT_LAUNCH))
+    assert changed is not None
+    assert "split<int>" in changed
+    assert "split<long long>" in changed
+    assert "(double)(n) * (double)(m) < 2147483648.0" in changed
+
+
+def test_an_index_that_was_loaded_is_not_narrowed() -> None:
+    for index in ("(long long)a[i] * m + i / m", "at[i] * (long long)m + i / m"):
+        loaded = program(SPLIT.replace("w[i / m]", f"w[{index}]"), SPLIT_LAUNCH).replace(
+            "const float* w", "const int* at, const float* w"
+        )
+        assert changes("narrow_index", loaded.replace("(a, w, b", "(a, at, w, b")) is None
+
+
+# --- sums ------------------------------------------------------------------------------------------------------------
+
+PAIRS = """
+__global__ void pairs(const float* a, const float* w, float* b, int n, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i % 2 == 0 && i + 1 < n) atomicAdd(b, a[i] * a[i + 1]);
+    if (i == n - 1 && n % 2 == 1) atomicAdd(b, a[i]);
+}
+"""
+
+
+def test_guarded_terms_are_gathered_over_all_threads_of_the_launch() -> None:
+    launch = "pairs<<<(n + 127) / 128, 128, 0, stream>>>(a, w, b, n, m);"
+    changed = changes("block_reduce", program(PAIRS, launch))
+    assert changed is not None
+    assert changed.count("atomicAdd") == 1
+    assert "((n + 127) / 128) * (long long)(128)" in changed
+    apart = PAIRS.replace("atomicAdd(b, a[i]);", "atomicAdd(b + 1, a[i]);")
+    assert changes("block_reduce", program(apart, launch)) is None
+
+
+def test_a_load_behind_a_test_of_the_index_is_not_done_ahead_of_it() -> None:
+    body = """
+__global__ void part(const float* a, const float* w, float* b, int n, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float x = 0.0f;
+    if (i < m) x = a[i];
+    b[i] = x;
+}
+"""
+    launch = "part<<<(n + 127) / 128, 128, 0, stream>>>(a, w, b, n, m);"
+    assert changes("vectorize", program(body, launch)) is None
+    assert changes("vectorize", program(body.replace("if (i < m)", "if (w[i] > 0.0f)"), launch)) is not None
