@@ -240,6 +240,7 @@ def init(
     shape: Annotated[
         list[str] | None, typer.Option(metavar="NAME=SHAPE", help='Elements of an array, e.g. "rows * cols".')
     ] = None,
+    value: Annotated[list[str] | None, typer.Option(metavar="NAME=NUMBER", help="What a scalar is.")] = None,
     reference: Annotated[
         str,
         typer.Option(metavar="FILE.py:FUNCTION", help="What it computes.", show_default="the original kernel itself"),
@@ -263,6 +264,7 @@ def init(
             template=_pairs(template, "--template"),
             roles=_pairs(role, "--role"),
             shapes=_pairs(shape, "--shape"),
+            values=_pairs(value, "--value"),
             reference=reference,
             device=device.value,
             check=check,

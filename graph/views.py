@@ -164,9 +164,10 @@ def show_summary(out: Console, summary: Summary) -> None:
 
 def show_initiated(out: Console, made: Initiated) -> None:
     """Print what a launcher's parameters were taken for, and what to do next."""
-    table = Table("parameter", "role", "elements", "from", box=None, header_style="bold")
+    table = Table("parameter", "role", "elements or value", "from", box=None, header_style="bold")
     for p in made.parameters:
-        table.add_row(p.name, p.role, p.shape or "-", Text(f"guessed: {p.why}", style="yellow") if p.guessed else "you")
+        what = p.shape or ("-" if p.value is None else f"= {p.value:g}")
+        table.add_row(p.name, p.role, what, Text(f"guessed: {p.why}", style="yellow") if p.guessed else "you")
     out.print(f"{made.launcher} → {made.folder} ({', '.join(made.precisions)})")
     out.print(table)
     for change in made.changes:

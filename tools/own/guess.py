@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from tree_sitter import Node
 
 from ...benchmark.contract import Role
-from .cpp import Function, Source, calls, launches, text, walk
+from .cpp import Function, Parameter, Source, calls, launches, text, walk
 from .extent import Bounds, Poly, constant, evaluate, expression, plus, polynomial
-from .launcher import INTEGERS, Launcher
+from .launcher import INTEGERS, REALS, Launcher
 
 _PRIMES = (101, 103, 107, 109, 113, 127, 131)
 """Stand-ins for the sizes when two reaches are compared."""
-LAUNCH_NAME = re.compile(r"block|thread|tile|warp")
+_LAUNCH_NAME = re.compile(r"block|thread|tile|warp")
 """Names of numbers that shape a launch and no array."""
 _SIZE_NAME = re.compile(
     r"[a-z][a-z0-9]?|nnz|n_\w+|num_?\w*|\w*(size|len|length|count|dim|width|height|rows?|cols?|elements|batch|channels)s?"
@@ -31,6 +31,8 @@ class Guess:
     """Arrays: the number of elements, in the sizes."""
     below: str = ""
     """Arrays of indices: what they stay below."""
+    value: float = 0.0
+    """Scalars: what they are."""
     why: str = ""
     """What it was read from; it stands beside the value in task.py."""
 
@@ -59,8 +61,8 @@ class _Frame:
     """Largest values of its numbers and of the built-in variables."""
 
 
-def guess(source: Source, launcher: Launcher) -> dict[str, Guess]:
-    """Return a guess for each parameter but the stream."""
+def guess(source: Source, launcher: Launcher, original: Source | None = None) -> dict[str, Guess]:
+    """Return a guess for each parameter but the stream. In `original`, variables of main may name its scalars."""
     integers = [p.name for p in launcher.plain if not p.pointer and p.type in INTEGERS]
     arrays = [p.name for p in launcher.plain if p.pointer]
     uses = {name: _Use() for name in arrays}
@@ -79,14 +81,18 @@ def guess(source: Source, launcher: Launcher) -> dict[str, Guess]:
 
     reached = {name: _furthest(use.reaches, integers) for name, use in uses.items()}
     shaping = limits | {n for reach in reached.values() if reach for product in reach for n in product}
-    named = {n for n in integers if _SIZE_NAME.fullmatch(n.lower()) and not LAUNCH_NAME.search(n.lower())}
+    named = {n for n in integers if _SIZE_NAME.fullmatch(n.lower()) and not _LAUNCH_NAME.search(n.lower())}
     sizes = [n for n in integers if n in shaping | named] or integers[:1]
     found: dict[str, Guess] = {}
     for p in launcher.plain:
         if not p.pointer:
             is_size = p.name in sizes
             why = "bounds an index" if p.name in shaping else "by its name" if is_size else "shapes nothing"
-            found[p.name] = Guess(Role.SIZE if is_size else Role.SCALAR, why=why)
+            if is_size:
+                found[p.name] = Guess(Role.SIZE, why=why)
+            else:
+                value, how = _value(p, original)
+                found[p.name] = Guess(Role.SCALAR, value=value, why=f"{why}; {value:g} {how}")
             continue
         role, why = _role(uses[p.name], p.const)
         reach = reached[p.name]
@@ -100,6 +106,19 @@ def guess(source: Source, launcher: Launcher) -> dict[str, Guess]:
             below = found[use.indexes].shape
             found[name] = replace(found[name], below=below, why=f"{found[name].why}; indexes {use.indexes}")
     return found
+
+
+def _value(parameter: Parameter, original: Source | None) -> tuple[float, str]:
+    """Return a value for a scalar, and where it is from: a variable of its name elsewhere in the file, or its name."""
+    for node in walk(original.root) if original is not None else ():
+        if node.type == "init_declarator" and text(node.child_by_field_name("declarator")) == parameter.name:
+            number = re.fullmatch(r"(-?\d+\.?\d*(?:[eE]-?\d+)?)[fF]?", text(node.child_by_field_name("value")))
+            if number:
+                return float(number[1]), "as elsewhere in the file"
+    low = parameter.name.lower()
+    if parameter.type not in REALS:
+        return (256.0 if _LAUNCH_NAME.search(low) else 1.0), "by its name"
+    return (1e-5 if "eps" in low else 0.0 if "beta" in low else 0.5), "by its name"
 
 
 def _role(use: _Use, const: bool) -> tuple[Role, str]:

@@ -31,7 +31,7 @@ _SCRATCH = re.compile(r".*(scratch|workspace|partial|tmp|temp|buffer|intermediat
 _MULTIPLES = (1, 32, 256)
 
 Ask = Callable[[str, str, str], str]
-"""Of a parameter, what is wanted (`role` or `shape`) and the guess: the answer."""
+"""Of a parameter, what is wanted (`role`, `shape` or `value`) and the guess: the answer."""
 
 
 class Parameter(Record):
@@ -41,6 +41,8 @@ class Parameter(Record):
     role: str
     """in, out, inout, size, scalar, or scratch."""
     shape: str = ""
+    value: float | None = None
+    """Of a scalar."""
     guessed: bool
     why: str
 
@@ -68,6 +70,7 @@ def init(
     template: Mapping[str, str] | None = None,
     roles: Mapping[str, str] | None = None,
     shapes: Mapping[str, str] | None = None,
+    values: Mapping[str, str] | None = None,
     reference: str = "",
     device: str = "auto",
     check: bool = True,
@@ -81,6 +84,7 @@ def init(
         template: values of template parameters.
         roles: `in`, `out`, `inout`, `size`, `scalar` or `scratch` for a parameter, instead of a guess.
         shapes: the number of elements of an array, in the sizes, instead of a guess.
+        values: what a scalar is, instead of a guess.
         reference: `FILE.py:FUNCTION`, a definition in Python; else the original kernel is its own reference.
         device: where to try it.
         ask: called for every guess; else guesses are taken and marked.
@@ -94,7 +98,7 @@ def init(
     if not Source(source.read_text()).named(chosen.function.name):
         raise NotATask(f"{chosen.function.qualified} is not in {source} but in a header of it: give that file")
     taken = extract(flat, chosen, source.name)
-    guesses, given = _guesses(taken, roles or {}, shapes or {}, ask)
+    guesses, given = _guesses(taken, flat, {"role": roles or {}, "shape": shapes or {}, "value": values or {}}, ask)
     scratch = {
         n: g.shape
         for n, g in guesses.items()
@@ -123,6 +127,7 @@ def init(
                 name=n,
                 role="scratch" if n in scratch else g.role.value,
                 shape=g.shape,
+                value=g.value if g.role is Role.SCALAR else None,
                 guessed=n not in given,
                 why=g.why,
             )
@@ -135,29 +140,41 @@ def init(
 
 
 def _guesses(
-    taken: Extract, roles: Mapping[str, str], shapes: Mapping[str, str], ask: Ask | None
+    taken: Extract, flat: Source, told: Mapping[str, Mapping[str, str]], ask: Ask | None
 ) -> tuple[dict[str, Guess], frozenset[str]]:
-    found = guess(Source(taken.text), taken.launcher)
-    if unknown := sorted({*roles, *shapes} - set(found)):
+    """Return what each parameter is for, and of which the user said so."""
+    found = guess(Source(taken.text), taken.launcher, flat)
+    if unknown := sorted({name for answers in told.values() for name in answers} - set(found)):
         raise NotATask(f"{taken.launcher.function.name} has no parameter {unknown[0]!r}: it has {', '.join(found)}")
-    asked: set[str] = set()
-    for name, g in found.items():
-        role, shape = roles.get(name, ""), shapes.get(name, "")
-        if ask and not role:
-            role = ask(name, "role", g.role.value)
-        if ask and g.role.is_array and not shape:
-            shape = ask(name, "shape", g.shape)
+
+    def answer(name: str, what: str, guessed: str) -> str:
+        return told[what].get(name) or (ask(name, what, guessed) if ask else "")
+
+    given: set[str] = set()
+    for name, first in found.items():
+        g = first
+        role = answer(name, "role", g.role.value)
         if role and role != "scratch":
             try:
                 g = replace(g, role=Role(role))
             except ValueError:
                 raise NotATask(f"role of {name}: {role!r} is none of in, out, inout, size, scalar, scratch") from None
-        if shape:
-            g = replace(g, shape=shape)
-        if ask or (name in roles and (name in shapes or not g.role.is_array)):
-            asked.add(name)
+        detail = ""
+        if g.role.is_array and (detail := answer(name, "shape", g.shape)):
+            g = replace(g, shape=detail)
+        elif g.role is Role.SCALAR and (detail := answer(name, "value", f"{g.value:g}")):
+            g = replace(g, value=_number(name, detail))
+        if role and (detail or g.role is Role.SIZE or role == "scratch"):
+            given.add(name)
         found[name] = g
-    return found, frozenset(asked)
+    return found, frozenset(given)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise NotATask(f"value of {name}: {text!r} is no number") from None
 
 
 def _is_scratch(name: str, g: Guess) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...benchmark.contract import DType, Role
-from .guess import LAUNCH_NAME, Guess
+from .guess import Guess
 from .launcher import Launcher
 
 GUESSED = "GUESSED"
@@ -37,14 +37,6 @@ def size_sets(names: Sequence[str], multiple: int) -> dict[str, list[dict[str, i
     return found
 
 
-def scalar_guess(name: str, *, whole: bool) -> float:
-    """Return a value for a scalar, by its name."""
-    low = name.lower()
-    if whole:
-        return 256 if LAUNCH_NAME.search(low) else 1
-    return 1e-5 if "eps" in low else 0.0 if "beta" in low else 0.5
-
-
 def task_text(
     launcher: Launcher,
     guesses: Mapping[str, Guess],
@@ -60,9 +52,7 @@ def task_text(
     """Return task.py. `given`: parameters of which the user said what they are; `reference`: Python to put in."""
     sizes = [n for n, g in guesses.items() if g.role is Role.SIZE]
     scalars = {
-        p.name: scalar_guess(p.name, whole=p.type not in ("float", "double"))
-        for p in launcher.plain
-        if guesses[p.name].role is Role.SCALAR
+        n: int(g.value) if g.value.is_integer() else g.value for n, g in guesses.items() if g.role is Role.SCALAR
     }
     arguments = []
     for p in launcher.plain:
@@ -117,7 +107,7 @@ def task_text(
         f'    complexity="{" * ".join(sizes) or "1"}",  # {GUESSED}: operations, to know what a CPU can afford'
     )
     if scalars:
-        lines.append(f"    scalars={scalars!r},  # {GUESSED}")
+        lines.append(f"    scalars={scalars!r}," + ("" if given >= set(scalars) else f"  # {GUESSED}"))
     if below:
         lines.append(f"    below={below!r},  # {GUESSED}: arrays of indices stay below")
     if reference_name:

@@ -52,14 +52,18 @@ def test_a_template_becomes_a_task_in_both_precisions(tmp_path: Path) -> None:
 
 
 def test_every_guess_is_marked_and_what_the_user_said_is_not(saxpy: Path, tmp_path: Path) -> None:
-    said = {"roles": {"piece": "scalar", "y": "inout"}, "shapes": {"y": "count"}}
+    said = {"roles": {"piece": "scalar", "y": "inout"}, "shapes": {"y": "count"}, "values": {"piece": "8"}}
     made = init(saxpy, tmp_path / "t", check=False, **said)
     text = (tmp_path / "t/task.py").read_text()
     lines = {line.split('"')[1]: line for line in text.splitlines() if line.startswith("        ")}
     assert "GUESSED" not in lines["piece"]
     assert "GUESSED" not in lines["y"]
     assert "GUESSED" in lines["x"]
-    assert {p.name: p.guessed for p in made.parameters}["piece"] is False
+    assert {p.name: (p.guessed, p.value) for p in made.parameters if p.role == "scalar"} == {
+        "a": (True, 2.0),  # as in main
+        "piece": (False, 8.0),
+    }
+    assert "scalars={'a': 2, 'piece': 8},  # GUESSED" in text
     assert made.differential
     assert load_task(str(tmp_path / "t")).differential
 
@@ -67,7 +71,7 @@ def test_every_guess_is_marked_and_what_the_user_said_is_not(saxpy: Path, tmp_pa
 def test_a_result_folder_can_be_written_for_whole_scalars(saxpy: Path, tmp_path: Path) -> None:
     init(saxpy, tmp_path / "t", check=False, roles={"y": "out", "piece": "scalar"}, reference=_doubling(tmp_path))
     files = bench_files(load_task(str(tmp_path / "t")), Precision.FP32)
-    assert b"const int piece = 1;" in files["bench.cpp"]
+    assert b"const int piece = 32;" in files["bench.cpp"]
 
 
 def _doubling(folder: Path) -> str:
@@ -86,6 +90,7 @@ def test_asking_replaces_guessing(saxpy: Path, tmp_path: Path) -> None:
     assert ("y", "role") in asked
     assert ("y", "shape") in asked
     assert ("a", "shape") not in asked
+    assert ("a", "value") in asked
     assert not any(p.guessed for p in made.parameters)
 
 
@@ -121,6 +126,7 @@ def test_a_simple_launcher_stands_in_the_entry_itself(saxpy: Path, tmp_path: Pat
     [
         ({"roles": {"z": "in"}}, "no parameter 'z'"),
         ({"roles": {"x": "input"}}, "none of in, out"),
+        ({"values": {"a": "two"}}, "'two' is no number"),
         ({"reference": "nothing.py:f"}, "FILE.py:FUNCTION"),
         ({"reference": f"{EXAMPLES}/torch_extension/reference.py:g"}, "no function 'g'"),
         ({"reference": REFERENCE, "roles": {"piece": "scalar"}}, "takes 5 arguments.*x, y, a, count, piece|it will be"),
