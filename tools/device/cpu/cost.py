@@ -77,8 +77,9 @@ PARTIAL_STORE: Final = 2.1
 """A store of part of a sector costs the L2 up to so much more."""
 DRAM_EFFICIENCY: Final = 0.92
 SLICE_FLOAT_ATOMIC_NS: Final = 1.77
-"""One more on the same 256 bytes, where it is a sector's: 262,144 of one address take 463 us."""
+"""One more of a thread's on the same 256 bytes: 262,144 on one address take 463 us, 1,048,576 on four 1,843 us."""
 SLICE_INTEGER_ATOMIC_NS: Final = 0.85
+"""The same of a warp's, one for each sector and each lane on one address."""
 REPEATED_ATOMICS_PER_NS: Final = 4.2
 """Lanes of a warp that follow another lane on the same address, over the whole GPU."""
 ATOMIC_SECTORS_PER_CLOCK: Final = 40.0
@@ -159,12 +160,12 @@ def _atomic_us(launch: LaunchCounters, clock: float) -> float:
         return 0.0
     accesses = launch.total("accesses", "global", atomic=True)
     sectors = launch.total("sectors", "global", atomic=True)
-    each = sectors / accesses if accesses else 1.0  # lanes on neighbouring addresses go together
+    each = sectors / accesses if accesses else 1.0  # integers of lanes on one sector go together
     floating = launch.float_atomics / launch.atomics
-    each_ns = floating * SLICE_FLOAT_ATOMIC_NS + (1.0 - floating) * SLICE_INTEGER_ATOMIC_NS
+    each_ns = floating * SLICE_FLOAT_ATOMIC_NS + (1.0 - floating) * each * SLICE_INTEGER_ATOMIC_NS
     repeated = launch.total("wavefronts", "global", atomic=True) - launch.total("requests", "global", atomic=True)
     return max(
-        launch.same_slice_atomics * each * each_ns * 1e-3,
+        launch.same_slice_atomics * each_ns * 1e-3,
         repeated / REPEATED_ATOMICS_PER_NS * 1e-3,
         sectors / ATOMIC_SECTORS_PER_CLOCK / clock,
     )
