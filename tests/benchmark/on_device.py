@@ -2,7 +2,7 @@
 
 `python -m cudamaster.tests.benchmark.on_device --device cuda --seeds 50 --out FILE.json [TASK…]` tries every kernel of
 `kernels/` at every small case, and on a GPU what its libraries compute. One process per unit, several at a time.
-`--table FILE.json` prints a result as Markdown.
+`--table FILE.json…` prints one or more results as one table in Markdown.
 """
 
 from __future__ import annotations
@@ -37,10 +37,6 @@ from .margins import EXACT, mutant_effects
 
 DAMAGED = EXACT
 """The effect of what is rejected without a comparison: unwritten or damaged memory, a failed call."""
-
-
-SHARING = 8
-"""Processes that use a GPU at once: more get in each other's way."""
 
 
 class UntimedGpu(CudaDevice):
@@ -91,6 +87,8 @@ def kernels_on(
     A mistake's effect for a seed is that at the first case that rejects it; a seed that no case rejects gives its
     largest ratio, which is then at most 1.
     """
+    if time.time() > until:
+        return {}
     device, kernels = device_named(device_name), kernel_set(name, precision)
     build = kernels.build(device)
     if not build.ok:
@@ -177,19 +175,17 @@ SHARE = 26
 Work = tuple[str, Precision, Any]
 
 
-def on_the_device(device: str, seeds: int, until: float, units: Sequence[tuple[str, Precision]]) -> Iterator[Work]:
-    """Yield what runs on the device, of each unit in turn."""
+def jobs(device: str, seeds: int, until: float, names: Sequence[str]) -> Iterator[Work]:
+    """Yield unit and work: first a share of every unit's seeds, then what else there is."""
+    units = [(name, precision) for name in names for precision in Precision]
     for start in range(0, seeds, SHARE):
         share = range(start, min(start + SHARE, seeds))
         for name, precision in units:
             yield name, precision, partial(kernels_on, device, name, precision, share, until=until)
-            if start == 0 and device == "cuda" and libraries(name, precision):
-                yield name, precision, partial(libraries_on, name, precision, seeds, until)
-
-
-def build_on(device: str, unit: tuple[str, Precision]) -> None:
-    """Compile the kernels of a unit, for the process that runs them."""
-    kernel_set(*unit).build(device_named(device))
+    for name, precision in units:
+        if device == "cuda" and libraries(name, precision):
+            yield name, precision, partial(libraries_on, name, precision, seeds, until)
+        yield name, precision, partial(outputs_altered, name, precision, seeds)
 
 
 def merge(unit: dict[str, Any], found: dict[str, Any]) -> None:
@@ -214,17 +210,9 @@ def measure(
         "schema": 1, "date": time.strftime("%Y-%m-%d"), "device": info.model_dump(mode="json"), "seeds": seeds,
         "units": {}, "errors": {},
     }  # fmt: skip
-    units = [(name, precision) for name in names for precision in Precision]
-    with ProcessPoolExecutor(workers) as pool, ProcessPoolExecutor(min(workers, SHARING)) as sharing:
-        list(pool.map(partial(build_on, device_name), units))
-        print(f"{time.monotonic() - start:.0f} s: compiled", flush=True)
-        here = [(name, precision, partial(outputs_altered, name, precision, seeds)) for name, precision in units]
-        there = on_the_device(device_name, seeds, start + limit_s - time.monotonic() + time.time(), units)
-        futures = {
-            each.submit(work): (n, p, work.func.__name__)
-            for each, todo in ((pool, here), (sharing, there))
-            for n, p, work in todo
-        }
+    with ProcessPoolExecutor(workers) as pool:
+        todo = jobs(device_name, seeds, time.time() + limit_s, names)
+        futures = {pool.submit(work): (name, precision, work.func.__name__) for name, precision, work in todo}
         for future in as_completed(futures):
             name, precision, work = futures[future]
             try:
@@ -235,6 +223,15 @@ def measure(
             result["seconds"] = round(time.monotonic() - start)
             out.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
     return result
+
+
+def together(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return several results on one device as one."""
+    units: dict[str, Any] = {}
+    for result in results:
+        for unit, found in result["units"].items():
+            merge(units.setdefault(unit, {}), found)
+    return {**results[-1], "seeds": max(result["seeds"] for result in results), "units": units}
 
 
 def _times(ratio: float) -> str:
@@ -301,11 +298,11 @@ def main() -> None:
     parser.add_argument("--limit-s", type=float, default=3600.0, help="begin no more seeds after so many seconds")
     parser.add_argument("--out", type=Path, default=Path("margins.json"))
     parser.add_argument("tasks", nargs="*", default=NAMES)
-    parser.add_argument("--table", type=Path)
+    parser.add_argument("--table", type=Path, nargs="+")
     options = parser.parse_args()
     np.seterr(all="ignore")
     if options.table:
-        print(table(json.loads(options.table.read_text())))
+        print(table(together([json.loads(path.read_text()) for path in options.table])))
         return
     result = measure(options.device, options.seeds, options.workers, options.out, options.limit_s, options.tasks)
     print(table(result))

@@ -10,7 +10,7 @@ from cudamaster.benchmark.registry import task_names
 from cudamaster.benchmark.task import CaseSet
 from cudamaster.tests.benchmark.kernel_sets import NAMES, SelectingDevice, kernel_set, smallest_first
 from cudamaster.tests.benchmark.margins import EXACT
-from cudamaster.tests.benchmark.on_device import kernels_on, merge, table
+from cudamaster.tests.benchmark.on_device import kernels_on, table, together
 from cudamaster.tools.device.cpu.device import CpuDevice
 from cudamaster.tools.device.cuda.nvcc import nvcc_build
 from cudamaster.tools.device.port import DeviceUnavailable
@@ -120,9 +120,10 @@ def test_shares_of_the_seeds_make_one_result():
         "mistakes": {"in_bf16": {"value": 2.0, "case": "N=8"}, "tail_dropped": {"value": EXACT, "case": "N=1"}},
         "kernel_seeds": 5,
     }
-    unit = {}
-    for found in (FOUND, share, FOUND):
-        merge(unit, found)
+    results = [{"seeds": seeds, "units": {"dot-fp32": found}} for seeds, found in ((7, FOUND), (5, share), (7, FOUND))]
+    whole = together(results)
+    assert whole["seeds"] == 7
+    unit = whole["units"]["dot-fp32"]
     assert unit["kernel_seeds"] == 19
     assert unit["honest"]["tree"] == {"value": 0.3, "case": "N=4"}
     assert unit["mistakes"]["in_bf16"] == {"value": 2.0, "case": "N=8"}
