@@ -94,8 +94,8 @@ def profile_with_ncu(
                 executable, Path(build.library), task, precision, limits=_LIMITS, environment=environment,
                 wrapper=ncu_command(ncu, log, metrics, report),
             ) as runner:  # fmt: skip
-                runner.load_case(case, arrays)
                 with hold():
+                    runner.load_case(case, arrays)
                     result, fault = runner.call(), ""
                 runner.finish(_LIMITS.call_s)
         except RunnerFault as error:
