@@ -17,6 +17,7 @@ from .emit import tidy
 from .planner import plan
 from .rule import Setting
 from .syntax import Source
+from .tuning import tuned
 
 
 class OfflineChat(BaseChatModel):
@@ -91,8 +92,10 @@ def _code(told: dict[str, str], setting: Setting) -> str:
     """Apply the plan's rule to the best kernel; the kernel as it is where that changes nothing."""
     best = sections.read_code(told.get(sections.KERNEL, ""))
     plan = sections.read_plan(told.get(sections.PLAN, ""))
-    rule = rule_named(plan.strategy) if plan is not None else None
-    changed = rule.changes(Source(best), setting) if rule is not None else None
+    if plan is None:
+        return best
+    rule = rule_named(plan.strategy)
+    changed = rule.changes(Source(best), setting) if rule is not None else tuned(best, plan.strategy)
     return tidy(changed) if changed is not None else best
 
 

@@ -8,6 +8,7 @@ from ...tools.records import Finding
 from .catalog import RULES
 from .rule import Rule, Setting
 from .syntax import Source
+from .tuning import tuned, tunings
 
 NOTHING = "none"
 """The strategy's name when no rule applies."""
@@ -34,6 +35,15 @@ def plan(prompt: dict[str, str], setting: Setting) -> Plan:
                 reasoning=f"{rule.why[0].upper()}{rule.why[1:]}.{because}",
                 expected_effect=rule.effect,
                 metric=rule.metric,
+            )
+    for strategy in tunings(source.text):
+        if strategy not in tried and tuned(source.text, strategy) is not None:
+            return Plan(
+                strategy=strategy,
+                reasoning="No rule is left that was not tried. This constant was a guess, and only the device can tell "
+                "the best of its values.",
+                expected_effect="a better balance of parallelism and work per thread",
+                metric="duration_us",
             )
     return Plan(
         strategy=NOTHING,

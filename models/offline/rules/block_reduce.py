@@ -13,6 +13,7 @@ from ..emit import BLOCKS_UP_TO, configuration_edits, dedented, helper_name, ind
 from ..loops import ParallelLoop, global_index, parallel_loops
 from ..rule import Rule, Setting
 from ..syntax import Kernel, Source, code_only, declared_name, edited, parsed, real, squeezed, text, walk, within
+from ..tuning import tunable
 
 BLOCK_SUM = """\
 // Sum over a block of whole warps; thread 0 gets it.
@@ -109,6 +110,7 @@ class BlockReduce(Rule):
             edits.append(self._inner(kernel, loop, known, number, block_sum, source))
         sized = loop.form != "block"
         blocks_up_to = helper_name(source, "blocks_up_to", BLOCKS_UP_TO)
+        each, each_line = tunable(source, "blocks_of_processor", (4, 2, 1, 8))
         for launch in kernel.launches:
             block = source.block_of(launch)
             whole_warps = block[0] is not None and block[0] % 32 == 0 and block[1:] == (1, 1)
@@ -118,12 +120,12 @@ class BlockReduce(Rule):
                 count = on_host(kernel, launch, text(loop.bound))
                 if count is None:
                     return None
-                most = 4 * setting.multiprocessors
+                most = f"{each} * {setting.multiprocessors}"
                 grid = f"{blocks_up_to}({count}, {threads or text(launch.configuration[1])}, {most})"
             edits += configuration_edits(launch, grid=grid, block=threads)
         result = edited(source.text, edits)
         if sized:
-            result = with_helper(result, blocks_up_to, BLOCKS_UP_TO)
+            result = with_helper(with_helper(result, each, each_line), blocks_up_to, BLOCKS_UP_TO)
         return with_helper(result, block_sum, BLOCK_SUM)
 
     def _inner(

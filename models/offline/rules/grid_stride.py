@@ -8,8 +8,9 @@ from ..emit import BLOCKS_FOR, configuration_edits, helper_name, on_host, with_h
 from ..loops import ParallelLoop, independent, parallel_loops
 from ..rule import Rule, Setting
 from ..syntax import Kernel, Launch, Source, edited, text
+from ..tuning import tunable
 
-WIDEST = 256
+THREADS = (256, 128, 512, 1024)
 """Threads of a block after the change: enough to fill a multiprocessor with several blocks."""
 
 
@@ -61,23 +62,19 @@ class GridStride(Rule):
                 plain = text(parameter.node).replace("volatile ", "", 1)
                 edits.append((parameter.node.start_byte, parameter.node.end_byte, plain))
         blocks_for = helper_name(source, "blocks_for", BLOCKS_FOR)
+        threads, threads_line = tunable(source, "threads_of_block", THREADS)
         for launch in kernel.launches:
-            sized = self._sizes(source, kernel, launch, loop, blocks_for)
+            sized = self._sizes(source, kernel, launch, loop, blocks_for, threads)
             if sized is None:
                 return None
             edits += sized
-        return with_helper(edited(source.text, edits), blocks_for, BLOCKS_FOR)
+        return with_helper(with_helper(edited(source.text, edits), threads, threads_line), blocks_for, BLOCKS_FOR)
 
     def _sizes(
-        self, source: Source, kernel: Kernel, launch: Launch, loop: ParallelLoop, blocks_for: str
+        self, source: Source, kernel: Kernel, launch: Launch, loop: ParallelLoop, blocks_for: str, threads: str
     ) -> list[tuple[int, int, str]] | None:
         count = on_host(kernel, launch, text(loop.bound))
         block = source.block_of(launch)
         if count is None or block[0] is None or block[1:] != (1, 1):
             return None
-        threads = min(block[0], WIDEST)
-        return configuration_edits(
-            launch,
-            grid=f"{blocks_for}({count}, {threads})",
-            block=str(threads) if threads != block[0] else None,
-        )
+        return configuration_edits(launch, grid=f"{blocks_for}({count}, {threads})", block=threads)

@@ -34,11 +34,12 @@ from ..syntax import (
     within,
     without,
 )
+from ..tuning import tunable
 
 ROW_THREADS = """\
-// Threads for a row of `length` elements: whole warps, a few elements each.
-static int {name}(long long length) {{
-    const long long threads = (length + 127) / 128 * 32;
+// Threads for a row of `length` elements: whole warps, `each` elements to a thread.
+static int {name}(long long length, int each) {{
+    const long long threads = (length + 32 * each - 1) / (32 * each) * 32;
     return (int)(threads < 32 ? 32 : threads > 1024 ? 1024 : threads);
 }}
 """
@@ -198,13 +199,16 @@ class RowCooperative(Rule):
             helper_name(source, "blocks_of", ROWS_BLOCKS),
             helper_name(source, "row_threads", ROW_THREADS),
         )
+        each, each_line = tunable(source, "elements_of_thread", (4, 8, 2, 16))
         for launch in kernel.launches:
             rows = on_host(kernel, launch, text(loop.bound))
             if rows is None:
                 return None
             if wide:
                 length = on_host(kernel, launch, text(loops[0].bound))
-                edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 1)", block=f"{row_threads}({length})")
+                edits += configuration_edits(
+                    launch, grid=f"{rows_blocks}({rows}, 1)", block=f"{row_threads}({length}, {each})"
+                )
             elif columns:
                 edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 32)", block="dim3(32, 16)")
             else:
@@ -214,7 +218,7 @@ class RowCooperative(Rule):
                 edits.append((node.start_byte, node.end_byte, ""))
         result = with_helper(edited(source.text, edits), rows_blocks, ROWS_BLOCKS)
         if wide:
-            result = with_helper(result, row_threads, ROW_THREADS)
+            result = with_helper(with_helper(result, each, each_line), row_threads, ROW_THREADS)
         for operation in sorted(used):
             name, helper = (COLUMN_HELPERS if columns else HELPERS)[operation]
             result = with_helper(result, helper_name(source, name, helper), helper)

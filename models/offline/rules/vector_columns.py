@@ -31,11 +31,14 @@ from ..syntax import (
     walk,
     without,
 )
+from ..tuning import tunable
 from ..unflatten import unflattened
 from ..values import loop_head
 from .tile_product import TILES
 
-LANES, ROWS = 32, 8
+LANES = 32
+ROWS = (8, 4, 16, 2)
+"""Rows of a block, the first to be tried first."""
 
 COLUMNS = """\
 // `Count` neighbouring elements, loaded and stored together.
@@ -119,7 +122,9 @@ class VectorColumns(Rule):
         width, vector = source.unique("Width"), helper_name(source, "Columns", COLUMNS)
         add_columns = helper_name(source, "add_columns", ADD_COLUMNS)
         code = fresh(source, self._code(found, body))
-        for mark, name in (("$Columns", vector), ("$Width", width), ("$add_columns", add_columns)):
+        tall, tall_line = tunable(source, "rows_of_block", ROWS)
+        marks = {"$Columns": vector, "$Width": width, "$add_columns": add_columns, "$rows": tall}
+        for mark, name in marks.items():
             code = code.replace(mark, name)
         tiles_of = helper_name(source, "tiles_of", TILES)
         edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
@@ -135,12 +140,12 @@ class VectorColumns(Rule):
             fits = f"if (({cols}) % {count} == 0 && ({' | '.join(roots)}) % 16 == 0) "
             calls_ = []
             for each in (count, 1):
-                grid = f"dim3({tiles_of}({cols}, {LANES * each}, 2147483647), {tiles_of}({rows}, {ROWS}, 65535))"
-                calls_.append(f"{{\n    {kernel.name}<{each}><<<{grid}, dim3({LANES}, {ROWS}){rest}>>>({given});\n}}")
+                grid = f"dim3({tiles_of}({cols}, {LANES * each}, 2147483647), {tiles_of}({rows}, {tall}, 65535))"
+                calls_.append(f"{{\n    {kernel.name}<{each}><<<{grid}, dim3({LANES}, {tall}){rest}>>>({given});\n}}")
             chain = f"{fits}{calls_[0]} else {calls_[1]}"
             edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chain, 4).lstrip()))
         edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
-        result = with_helper(edited(source.text, edits), tiles_of, TILES)
+        result = with_helper(with_helper(edited(source.text, edits), tall, tall_line), tiles_of, TILES)
         if add_columns in code:
             result = with_helper(result, add_columns, ADD_COLUMNS)
         return with_helper(result, vector, COLUMNS)
@@ -156,8 +161,8 @@ class VectorColumns(Rule):
             return head + body
         row = found.row.variable
         return (
-            f"{head}for (long long {row} = blockIdx.y * {ROWS}LL + threadIdx.y; {row} < {text(found.row.bound)}; "
-            f"{row} += gridDim.y * {ROWS}LL) {{\n{indented(body, 4)}\n}}"
+            f"{head}for (long long {row} = blockIdx.y * (long long)$rows + threadIdx.y; "
+            f"{row} < {text(found.row.bound)}; {row} += gridDim.y * (long long)$rows) {{\n{indented(body, 4)}\n}}"
         )
 
 

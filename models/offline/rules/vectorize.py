@@ -107,10 +107,13 @@ class Vectorize(Rule):
         if loop.top and loop.form in ("grid", "guard") and not (loop.form == "grid" and loop.carried):
             blocks_for = helper_name(source, "blocks_for", BLOCKS_FOR)
             for launch in kernel.launches:
-                items, threads = on_host(kernel, launch, text(loop.bound)), source.block_of(launch)[0]
+                items = on_host(kernel, launch, text(loop.bound))
+                threads: int | str | None = source.block_of(launch)[0]
                 if items is None or threads is None:
                     return None
                 items = items if re.fullmatch(r"\w+|\(.*\)", items) else f"({items})"
+                written = text(launch.configuration[1])
+                threads = written if re.fullmatch(r"\w+", written) else threads
                 edits += configuration_edits(
                     launch, grid=f"{blocks_for}(({items} + {count - 1}LL) / {count}, {threads})"
                 )
