@@ -92,12 +92,12 @@ __global__ void filter_fault(float* y, const float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     float s = 0;
-    for (int k = 0; k < 64; k++) s += x[(i + k) % n];
+    for (int k = 0; k < 64; k++) s += x[min(i + k, n - 1)];
     y[i] = s;
 }
 __global__ void filter_twin(float* y, const float* x, int n) {
     __shared__ float t[256 + 64];
-    for (int k = threadIdx.x; k < 320; k += 256) t[k] = x[(blockIdx.x * 256 + k) % n];
+    for (int k = threadIdx.x; k < 320; k += 256) t[k] = x[min(blockIdx.x * 256 + k, n - 1)];
     __syncthreads();
     float s = 0;
     for (int k = 0; k < 64; k++) s += t[threadIdx.x + k];
