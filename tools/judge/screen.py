@@ -84,6 +84,7 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
     (r"\b(accessPolicyWindow|cudaAccessProperty\w*)", "no lines pinned in the L2: they outlive the call"),
     (r"\bstd\s*::\s*(thread|jthread|async|[io]?fstream|chrono|filesystem|mutex|atomic)\b", _NO_HOST),
     (r"\b__attribute__\s*\(\s*\(\s*(__)?(constructor|destructor|ifunc|alias|weak|section)", "no code outside the call"),
+    (r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}", "letters of names are written as they are"),
     (r"##|%:%:|\?\?=", "pasted tokens hide names from this check; write them out"),
     (r"^\s*(#|%:)\s*(include_next\b.*|include\s+[^\s<\"].*)", "only plain includes"),
     (

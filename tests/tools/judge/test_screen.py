@@ -90,6 +90,8 @@ def test_honest_code_passes(text):
         ("cudaStreamAttrValue v; void f() { v.accessPolicyWindow.num_bytes = 1; }", "accessPolicyWindow"),
         ("#define cudaGetLastError() cudaSuccess", "#define cudaGetLastError"),
         ("void f() { exit(0); }", "exit"),
+        (r"void f(void** p) { \u0063udaMalloc(p, 4); }", r"\u0063"),
+        ("%:include <cublas_v2.h>", "#include <cublas_v2.h>"),
         ("auto p = &dlsym;", "dlsym"),
         ("__managed__ float shared_with_host;", "__managed__"),
         ('void f(void** p) { cudaGetDriverEntryPoint("cuMemAlloc", p, 0, 0); }', "cudaGetDriverEntryPoint"),

@@ -259,6 +259,7 @@ void load_case(std::istringstream& line) {
     if (b.reads) send_input(b, data(b));
     if (b.pristine) check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an input");
   }
+  check(cudaDeviceSynchronize(), "copying the inputs");
   workspace.bytes = glue_workspace(workspace_entry, values.data());
   bool fits = workspace.bytes <= limit;
   if (fits && old_workspace.base && old_workspace.bytes == workspace.bytes && reuse) {
@@ -459,15 +460,23 @@ void repeat(std::istringstream& line) {
   send("{" + outcome_json(o) + ", \"hashes\": [" + hashes + "]}");
 }
 
-// Copy the inputs back, with their values turned by a part of each array: other data, from the same distribution.
-// Part 0 is the case's own data. Large arrays turn by multiples of 256 bytes, which are copied as fast as any.
+// Copy the inputs back. `part` 0: the case's own data. Else other data from the same distribution: the values turned by
+// that part of each array, and another quarter of them in place of the first, so that a sum is another, too. Large arrays
+// move by multiples of 256 bytes, which are copied as fast as any.
 void restore_inputs(double part, bool outputs_too) {
   for (Buffer& b : buffers) {
     if (!b.pristine || (b.writes && !outputs_too)) continue;
+    auto copy = [&](size_t to, size_t from, size_t bytes) {
+      if (bytes) check(cudaMemcpyAsync(data(b) + to, b.pristine + from, bytes, cudaMemcpyDeviceToDevice, stream), "restoring an array");
+    };
     size_t step = b.bytes > 65536 ? 256 : b.turn_bytes;
-    size_t at = b.turn_bytes ? static_cast<size_t>(part * static_cast<double>(b.bytes / step)) * step : 0;
-    check(cudaMemcpyAsync(data(b), b.pristine + at, b.bytes - at, cudaMemcpyDeviceToDevice, stream), "restoring an array");
-    if (at) check(cudaMemcpyAsync(data(b) + b.bytes - at, b.pristine, at, cudaMemcpyDeviceToDevice, stream), "restoring an array");
+    auto place = [&](double share, size_t room) { return static_cast<size_t>(share * static_cast<double>(room / step)) * step; };
+    size_t at = b.turn_bytes ? place(part, b.bytes) : 0;
+    copy(0, at, b.bytes - at);
+    copy(b.bytes - at, 0, at);
+    if (!at) continue;
+    size_t quarter = b.bytes / 4 / step * step;
+    copy(0, place(part * 97 - static_cast<int>(part * 97), b.bytes - quarter), quarter);
   }
 }
 
@@ -481,6 +490,8 @@ void keep_inputs() {
     else if (b.writes) send_input(b, b.pristine);
     else check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an array");
   }
+  // A copy within the device is not waited for, and our stream waits for no other.
+  check(cudaDeviceSynchronize(), "copying the inputs");
   send("{}");
 }
 
