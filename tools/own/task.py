@@ -52,6 +52,8 @@ def own_task(
     """
     folder = Path(file).resolve().parent
     drawn_from, limits = dict(data or {}), dict(below or {})
+    terms: dict[tuple[str, Precision], dict[str, float]] = {}
+    """How many inputs an output depends on, by case: the same whatever the data."""
 
     def generate(case: Case, precision: Precision, rng: np.random.Generator) -> Drawn:
         drawn: Drawn = {}
@@ -70,13 +72,16 @@ def own_task(
         def rounded(changed: Arrays) -> Drawn:
             return {name: from_storage(to_storage(array, types[name]), types[name]) for name, array in changed.items()}
 
+        known_terms = terms.setdefault((case.name, precision), {})
         if reference is None:
             with original(task, case, precision) as run:
-                return bounded(lambda changed: run(rounded(changed)), arrays, contract, precision, widen=2.0)
+                return bounded(
+                    lambda changed: run(rounded(changed)), arrays, contract, precision, widen=2.0, terms=known_terms
+                )
         known = {**case.sizes, **case.scalars}
         return bounded(
             lambda changed: _answers(reference, contract, {**known, **rounded(changed)}), arrays, contract, precision,
-            widen=1.0,
+            widen=1.0, terms=known_terms,
         )  # fmt: skip
 
     def min_bytes(sizes: Mapping[str, int], precision: Precision) -> int:
