@@ -32,7 +32,9 @@ _KEPT_BYTES = 4 << 30
 """So much is kept in memory, the least recently used go first."""
 
 
-_READY_BYTES = 256 << 20
+_SMALL_BYTES = 256 << 20
+_PEAK = 4
+"""While an instance is made it needs about so many times what it needs then."""
 _SHARED_BYTES = 16 << 20
 """Inputs above this lie where every process can map them."""
 
@@ -110,14 +112,22 @@ def instance(task: Task, case: Case, precision: Precision, seed: int, *, keep: b
 
 
 def make_ready(task: Task, precision: Precision, wanted: Sequence[tuple[Case, int, bool]]) -> None:
-    """Make the instances of these cases and seeds, in threads, so that `instance` need not; the flag is its `keep`.
+    """Make the instances of these cases and seeds, so that `instance` need not; the flag is its `keep`.
 
-    The largest are left to `instance`: several of them at once may not fit into memory, and each keeps threads busy.
+    Small ones in threads, then large ones one by one: each keeps threads busy, and several may not fit into memory.
+    Those that would not all stay in memory are left to `instance`.
     """
-    small = [(c, seed, keep) for c, seed, keep in wanted if host_bytes(task, c, precision, sampled=True) < _READY_BYTES]
+
+    def make(one: tuple[Case, int, bool]) -> None:
+        instance(task, one[0], precision, one[1], keep=one[2])
+
+    needs = [host_bytes(task, case, precision, sampled=True) for case, _, _ in wanted]
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        for _ in pool.map(lambda one: instance(task, one[0], precision, one[1], keep=one[2]), small):
-            pass
+        list(pool.map(make, [one for one, need in zip(wanted, needs, strict=True) if need < _SMALL_BYTES]))
+    held = 0
+    for one, need in zip(wanted, needs, strict=True):
+        if need >= _SMALL_BYTES and (held := held + need // _PEAK) < _KEPT_BYTES:
+            make(one)
 
 
 def _make(task: Task, case: Case, precision: Precision, seed: int, sampled: bool) -> Instance:

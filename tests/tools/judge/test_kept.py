@@ -108,3 +108,13 @@ def test_only_dear_cases_with_no_seed_of_their_own_are_kept(home, monkeypatch):
     assert not (home / "references").exists()
     assert verify(build, GELU, Precision.FP32, FakeDevice(), cases=[CASE, cheap]).passed
     assert len(folders(home)) == 1
+
+
+def test_small_and_large_instances_are_made_ready_as_far_as_memory_keeps_them(monkeypatch):
+    made = []
+    monkeypatch.setattr(reference, "instance", lambda task, case, precision, seed, keep: made.append(case.sizes["N"]))
+    cases = [c for c in GELU.cases if c.distribution == "uniform" and c.sizes["N"] in (1000, 1024, 4099, 2**14, 2**18)]
+    monkeypatch.setattr(reference, "_SMALL_BYTES", 40 * 1025)
+    monkeypatch.setattr(reference, "_KEPT_BYTES", 10 * 2**15)
+    reference.make_ready(GELU, Precision.FP32, [(case, 1, False) for case in cases])
+    assert sorted(made) == sorted(c.sizes["N"] for c in cases if c.sizes["N"] < 2**18)
