@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 _CHECK_OPERATIONS: Final = 40_000_000
 """Operations of the naive algorithm up to which a case is checked: a naive kernel does about 1e8 a second."""
 _TRACE_OPERATIONS: Final = 8_000_000
-"""The same for tracing while all blocks run, which is several times slower."""
+"""The same for tracing all blocks, which is several times slower."""
 _SAMPLE_OPERATIONS: Final = 1_000_000_000
-"""The same for tracing while only the sampled blocks run."""
+"""The same for tracing sampled blocks."""
+_ALL_BLOCKS_ACCESSES: Final = 50_000_000
+"""A launch that would access memory more often runs its sampled blocks alone while it is counted."""
 _TIMED_CASES: Final = 3
 _VERIFY_LIMITS: Final = Limits(start_s=30, call_s=60, cpu_s=900, memory_bytes=24 << 30)
 _TRACE_LIMITS: Final = Limits(start_s=30, call_s=240, cpu_s=1800, memory_bytes=48 << 30)
@@ -54,6 +56,7 @@ class CpuDevice:
     def __init__(self, gpu: str = DEFAULT_GPU, *, use_nvcc: bool = True, root: Path | None = None) -> None:
         self.gpu: GpuModel = gpu_model(gpu)
         self._use_nvcc = use_nvcc
+        self._estimates: dict[tuple[str, str], float] = {}
         self._root = root.absolute() if root else None
 
     @cached_property
@@ -144,11 +147,7 @@ class CpuDevice:
                 task.min_bytes(case.sizes, precision), task.min_flops(case.sizes), self.gpu,
                 tensor_cores=task.tensor_cores and precision is Precision.BF16,
             )  # fmt: skip
-            arrays = self._arrays(task, precision, case, secrets.randbits(63))
-            first, second = (
-                call_cost_us(self.count(build, task, precision, case, arrays), self.gpu, floor_us=floor)
-                for build in (baseline, candidate)
-            )
+            first, second = (self._estimate_us(build, task, precision, case, floor) for build in (baseline, candidate))
             ratio = first / second
             least = floor + self.gpu.empty_launch_us
             gains.append(
@@ -165,6 +164,15 @@ class CpuDevice:
             weighted=weighted_speedup([gain.complexity for gain in gains], ratios),
             efficiency=geometric_mean([gain.efficiency or 0.0 for gain in gains]),
         )  # fmt: skip
+
+    def _estimate_us(self, build: Build, task: Task, precision: Precision, case: Case, floor: float) -> float:
+        """Estimate one call; what was estimated before (a baseline, mostly) is not counted again."""
+        key = build.library, case.name
+        if key not in self._estimates:
+            arrays = self._arrays(task, precision, case, secrets.randbits(63))
+            counters = self.count(build, task, precision, case, arrays)
+            self._estimates[key] = call_cost_us(counters, self.gpu, floor_us=floor)
+        return self._estimates[key]
 
     def profile(self, build: Build, task: Task, precision: Precision, case: Case) -> Profile:
         """Count what the launches of one call do.
@@ -198,17 +206,16 @@ class CpuDevice:
     ) -> Counters:
         """Run one call of the instrumented library and return its counters.
 
-        At a size that is dear only the sampled blocks run. A call that fails then, since its kernels need what the
-        other blocks leave behind, runs in full.
+        Of a dear launch only the sampled blocks run. A call that fails then, since its kernels need what the other
+        blocks leave behind, runs in full.
 
         Raises:
             Unsupported: the call failed.
         """
         library = trace_library(build, self._root)
-        dear = task.complexity(case.sizes) > _TRACE_OPERATIONS
         message = ""
-        for sampled_only in (True, False) if dear else (False,):
-            with self._trace(library, task, precision, _SAMPLED_BLOCKS, sampled_only=sampled_only) as runner:
+        for sampled_above in (_ALL_BLOCKS_ACCESSES, None):
+            with self._trace(library, task, precision, _SAMPLED_BLOCKS, sampled_above) as runner:
                 runner.load_case(case, arrays)
                 runner.reset_counters()
                 result = runner.call()
@@ -219,10 +226,12 @@ class CpuDevice:
         raise Unsupported(f"nothing to count at {case.name}: the call ended with {message}")
 
     def _trace(
-        self, library: Path, task: Task, precision: Precision, blocks: int, *, sampled_only: bool = False
+        self, library: Path, task: Task, precision: Precision, blocks: int, sampled_above: int | None = None
     ) -> RunnerProcess:
-        environment = {"CPUSIM_SAMPLE_BLOCKS": str(blocks), "CPUSIM_SAMPLED_ONLY": str(int(sampled_only))}
-        limits = _SAMPLE_LIMITS if sampled_only else _TRACE_LIMITS
+        environment = {"CPUSIM_SAMPLE_BLOCKS": str(blocks)}
+        if sampled_above is not None:
+            environment["CPUSIM_SAMPLED_ABOVE"] = str(sampled_above)
+        limits = _TRACE_LIMITS if sampled_above is None else _SAMPLE_LIMITS
         return RunnerProcess(
             self.host_program, library, task, precision, limits=limits, guard_bytes=0, builds=self._root,
             environment=self.environment | environment,

@@ -123,3 +123,20 @@ def test_mask_keeps_length_and_lines() -> None:
     assert "x" not in masked
     assert "end" not in masked
     assert masked.endswith(" b")
+
+
+LOOPS = {
+    "for (int i = threadIdx.x; i < n; i += blockDim.x * gridDim.x) p[i] = 0;": True,
+    "for (int i = 0; i < n; i += stride) for (int d = 16; d > 0; d /= 2) p[i] += d;": True,
+    "for (int i = 0; i < n; ++i) p[i] = 0;": False,
+    "for (int i = 0; i < n; i += 32) p[i] = 0;": False,
+    "for (int i = 0; i < n; i += TILE) p[i] = 0;": False,
+    "for (int i = 0; i < n; i += stride) for (int k = 0; k < 4; k++) p[i] += k;": False,
+    "p[n] = 0;": False,
+}
+
+
+@pytest.mark.parametrize("body", LOOPS)
+def test_kernels_whose_loops_step_by_a_variable_are_known(body: str) -> None:
+    source = f"__global__ void k(float* p, int n, int stride) {{ {body} }}\n"
+    assert rewrite(source).rolled == ({"k"} if LOOPS[body] else set())

@@ -66,7 +66,7 @@ def recorded(path: Path) -> dict[str, Counters]:
 
 
 def trace(host: Host, wanted: Iterable[str]) -> dict[str, Counters]:
-    """Trace these calls (variant and size) as a large size is traced: by sampled blocks alone."""
+    """Trace these calls (variant and size) as a dear launch is traced: by sampled blocks alone."""
     calls = set(wanted)
     registers = json.loads((VARIANTS / "registers.json").read_text())
     resources = tuple(Resources(kernel=kernel, registers=count) for kernel, count in registers.items())
@@ -84,7 +84,7 @@ def trace(host: Host, wanted: Iterable[str]) -> dict[str, Counters]:
         jobs: list[tuple[str, str, list[Any]]] = [
             (str(library), key.split()[0], [out, x, y, int(key.split()[1])]) for key in keys
         ]
-        results = host.run(jobs, CPUSIM_SAMPLE_BLOCKS="64", CPUSIM_SAMPLED_ONLY="1")
+        results = host.run(jobs, CPUSIM_SAMPLE_BLOCKS="64", CPUSIM_SAMPLED_ABOVE="0")
         for key, result in zip(keys, results, strict=True):
             assert result["status"] == 0, (key, result["message"])
             found[key] = with_registers(read_counters(result["counters"], library, rewrite(source)), resources)

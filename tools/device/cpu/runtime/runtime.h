@@ -109,7 +109,7 @@ void trace_call_begin();  // caches are cold from here on
 bool from_candidate(uintptr_t pc);  // a trace build's code; always true where there is none
 void trace_launch_begin(uintptr_t code);  // an address in the candidate
 void trace_launch_end();
-bool trace_skips(uint64_t linear_block);  // only what is traced needs to run: results don't matter
+bool trace_skips(uint64_t linear_block);  // of a dear launch only what is traced runs: results don't matter
 void trace_enter_block(uint64_t linear_block);
 void trace_finish_block(uint64_t linear_block);
 void trace_barrier();

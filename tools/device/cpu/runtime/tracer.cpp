@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 
 #include "runtime.h"
 
@@ -20,7 +21,7 @@ uintptr_t image_begin = 0, image_end = 0;  // its data: constant memory and __de
 
 constexpr uintptr_t frame_bytes = 64 * 1024;
 constexpr uint64_t accesses_per_block = 4u << 20;
-constexpr uint64_t accesses_per_launch = 4u << 20, fewest_samples = 8;  // where only sampled blocks run
+constexpr uint64_t accesses_per_launch = 4u << 20, fewest_samples = 4;  // of a dear launch
 constexpr unsigned traced_launches_per_kernel = 8;
 
 unsigned long environment(const char* name, unsigned long otherwise) {
@@ -218,6 +219,8 @@ std::map<uint64_t, std::unique_ptr<BlockTrace>> traced_blocks;  // a cooperative
 std::unique_ptr<BlockTrace> spare;
 uint32_t barrier_time = 1, block_serial = 0;
 bool launch_traced = false;
+bool dear = false;  // the launch in progress: only its sampled blocks run
+std::set<std::string> dear_kernels;
 uint64_t sample_count = 0;
 uint64_t block_accesses = 0;
 uint32_t call_first_launch = 1, last_launch = 0;
@@ -622,6 +625,7 @@ void trace_launch_begin(uintptr_t code) {
     launch_traced = instrumented && ++traced_launches[launch->kernel + "/" + std::to_string(launch->blocks) + "/" + std::to_string(launch->threads)] <= traced_launches_per_kernel;
     launch->traced = launch_traced;
     now = nullptr;
+    dear = false;
     if (!launch_traced) return;
     static const unsigned long wanted = environment("CPUSIM_SAMPLE_BLOCKS", 64);
     sample_count = std::max(2ul, wanted);
@@ -678,11 +682,17 @@ void trace_enter_block(uint64_t linear) {
 }
 
 bool trace_skips(uint64_t linear) {
-    static const bool sampled_only = environment("CPUSIM_SAMPLED_ONLY", 0) != 0;
-    if (!sampled_only || !instrumented) return false;
-    // The first block tells how dear the others are.
-    if (linear == 1 && launch_traced && block_accesses) sample_count = std::clamp<uint64_t>(accesses_per_launch / block_accesses, std::min(fewest_samples, sample_count), sample_count);
-    return !(launch_traced && sampled(linear, current_launch()->blocks));
+    static const unsigned long most = environment("CPUSIM_SAMPLED_ABOVE", ~0ul);
+    if (!instrumented || most == ~0ul || linear == 0) return false;
+    uint64_t all = current_launch()->blocks;
+    if (linear == 1 && launch_traced) {
+        // The first block tells how dear the others are.
+        dear = block_accesses > 0 && block_accesses > most / all;
+        if (dear) sample_count = std::clamp<uint64_t>(accesses_per_launch / block_accesses, std::min(fewest_samples, sample_count), sample_count);
+        if (dear) dear_kernels.insert(current_launch()->kernel);
+    }
+    if (!launch_traced) return dear_kernels.count(current_launch()->kernel) > 0;
+    return dear && !sampled(linear, all);
 }
 
 void trace_finish_block(uint64_t linear) {
