@@ -30,6 +30,8 @@ def own_task(
     scalars: Mapping[str, float] | None = None,
     data: Mapping[str, str] | None = None,
     below: Mapping[str, str] | None = None,
+    multiple_of: int = 1,
+    legal: Callable[[Mapping[str, int]], bool] | None = None,
     reference: Callable[..., Any] | None = None,
     formula: str = "",
 ) -> Task:
@@ -44,6 +46,8 @@ def own_task(
         complexity: operations of the naive kernel, an expression in the sizes; decides what a CPU can afford.
         scalars: a value for each scalar.
         data: a distribution of `benchmark.inputs` for an array, e.g. `positive`; else `uniform` in [-1, 1).
+        multiple_of: every size of a call is a multiple of this.
+        legal: which sizes a kernel must handle; the judge also tries some that are in no list. None: all.
         below: for arrays of indices, an expression in the sizes that they stay below.
         reference: Python function of the arrays (float64), sizes and scalars by name, in the contract's order. It
             returns the outputs in the contract's order: one array, or a tuple of them. None: the original kernel is
@@ -88,6 +92,10 @@ def own_task(
         # What must be written is certain; that every input must be read is not known of a foreign kernel.
         return sum(contract.bytes_of(a, precision, sizes) for a in contract.outputs if a.role is Role.OUT)
 
+    def handled(case: Case) -> bool:
+        whole = all(size % multiple_of == 0 for size in case.sizes.values())
+        return whole and (legal is None or legal(case.sizes))
+
     sets = {CaseSet.SMALL: small, CaseSet.PAPER: timed, CaseSet.HIDDEN: hidden}
     task = Task(
         name=folder.name,
@@ -105,6 +113,7 @@ def own_task(
         min_flops=lambda sizes: 0,
         min_bytes=min_bytes,
         waste="",
+        legal=handled,
         differential=reference is None,
         folder=folder,
     )

@@ -102,7 +102,9 @@ def task_text(
         "    CONTRACT,",
     ]
     for kind, rows in size_sets(sizes, multiple).items():
-        lines.append(f"    {kind}={rows!r},  # {GUESSED}" + (f": multiples of {multiple}" if multiple > 1 else ""))
+        lines.append(f"    {kind}={rows!r},  # {GUESSED}")
+    if multiple > 1:
+        lines.append(f"    multiple_of={multiple},  # {GUESSED}: the original fails at other sizes")
     lines.append(
         f'    complexity="{" * ".join(sizes) or "1"}",  # {GUESSED}: operations, to know what a CPU can afford'
     )

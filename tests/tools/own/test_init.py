@@ -158,6 +158,32 @@ def test_a_launcher_in_a_header_is_sent_to_that_header(tmp_path: Path) -> None:
         init(tmp_path / "k.cu", tmp_path / "t", check=False)
 
 
+def test_sizes_that_a_kernel_need_not_handle(tmp_path: Path) -> None:
+    (tmp_path / "task.py").write_text(
+        "from cudamaster.benchmark.contract import Contract, array_out, size\n"
+        "from cudamaster.tools.own import own_task\n"
+        "TASK = own_task(__file__, Contract(entry='f', arguments=(array_out('y', 'n'), size('n'))), small=[{'n': 4}],\n"
+        "    timed=[{'n': 64}], complexity='n', multiple_of=4, legal=lambda sizes: sizes['n'] < 100)\n"
+    )
+    task = load_task(str(tmp_path))
+    case = task.cases[0]
+    legal = [task.legal(case.model_copy(update={"sizes": {"n": n}})) for n in (8, 9, 96, 100)]
+    assert legal == [True, False, True, False]
+
+
+@pytest.mark.slow
+def test_sizes_at_which_the_original_fails_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDAMASTER_HOME", str(tmp_path / "home"))
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(float* y, const float* x, int n) {\n"
+        "    int i = blockIdx.x * 32 + threadIdx.x;\n    y[i] = 2 * x[i];\n}\n"
+        "void f(float* y, const float* x, int n) { k<<<(n + 31) / 32, 32>>>(y, x, n); }\n"
+    )
+    made = init(tmp_path / "k.cu", tmp_path / "t", device="cpu", shapes={"x": "n", "y": "n"})
+    assert made.checked.startswith("ran on the cpu device")
+    assert "multiple_of=32,  # GUESSED" in (tmp_path / "t/task.py").read_text()
+
+
 @pytest.mark.slow
 def test_the_original_is_tried_and_then_judges_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDAMASTER_HOME", str(tmp_path / "home"))
