@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
-from cudamaster.models.offline.catalog import RULES
-from cudamaster.models.offline.emit import tidy
+from cudamaster.models.offline.chain import apply_all
 from cudamaster.models.offline.rule import Setting
-from cudamaster.models.offline.syntax import Source
 from cudamaster.tools.device.cpu.device import CpuDevice
 from cudamaster.tools.judge.verify import verify
 from cudamaster.tools.records import Candidate, Status
@@ -22,11 +20,7 @@ NAMES = sorted(p.parent.name for p in KERNELS.glob("*/task.py"))
 def check(name: str, precision: Precision, limit: int | None = None) -> None:
     """Apply all rules in their order, three times over, and ask the judge."""
     task = load_task(str(KERNELS / name))
-    source = task.source(precision)
-    for _ in range(3):
-        for rule in sorted(RULES, key=lambda r: -r.worth):
-            changed = rule.changes(Source(source), Setting(precision=precision.value))
-            source = tidy(changed) if changed is not None else source
+    source, _ = apply_all(task.source(precision), Setting(precision=precision.value), passes=3)
     assert source != task.source(precision)
     device = CpuDevice()
     build = device.build(Candidate(source=source), task, precision)

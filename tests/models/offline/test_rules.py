@@ -9,7 +9,7 @@ import pytest
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task, task_names
 from cudamaster.models.offline.catalog import RULES, rule_named
-from cudamaster.models.offline.emit import tidy
+from cudamaster.models.offline.chain import apply_all
 from cudamaster.models.offline.rule import Rule, Setting
 from cudamaster.models.offline.syntax import PURE, Source, text, walk
 
@@ -21,13 +21,10 @@ def foreign(name: str, precision: str) -> str:
     return load_task(str(KERNELS / name)).source(Precision(precision))
 
 
-def applied(source: str, setting: Setting) -> tuple[list[str], str]:
+def applied(source: str, setting: Setting) -> tuple[tuple[str, ...], str]:
     """Apply every rule once, best first, as a long run would."""
-    done = []
-    for rule in sorted(RULES, key=lambda r: -r.worth):
-        if (changed := rule.changes(Source(source), setting)) is not None:
-            source, done = tidy(changed), [*done, rule.name]
-    return done, source
+    changed, done = apply_all(source, setting, passes=1)
+    return done, changed
 
 
 def rule(name: str) -> Rule:
