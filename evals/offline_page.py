@@ -24,9 +24,9 @@ def page(rows: Sequence[Screened]) -> str:
         "",
         f"Measured on {', '.join(gpus) or 'no GPU'}. Every rule of the offline model that applies, one after the other "
         "with no judge in between, on the baseline of each unit. The result was checked by the judge's comparison at "
-        f"up to {CHECKED + 1} small and hidden cases, and timed with a cold L2 at up to {TIMED} sizes of the paper set in "
-        "one pair of processes. **This is no suite**: no rounds and no repairs, fewer cases, no intervals. A suite "
-        "(`cudamaster bench --model offline`) keeps only what is proved faster; here a rule that hurts stays in.",
+        f"up to {CHECKED + 1} small and hidden cases, and timed with a cold L2 at up to {TIMED} sizes of the paper "
+        "set in one pair of processes. **This is no suite**: no rounds and no repairs, fewer cases, no intervals. A "
+        "suite (`cudamaster bench --model offline`) keeps only what is proved faster; here a rule that hurts stays in.",
         "",
         "Made by `python -m cudamaster.evals.offline_page` from the data beside it "
         "(`python -m cudamaster.evals.offline_screen`).",
