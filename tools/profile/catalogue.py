@@ -25,10 +25,10 @@ out: each one sentence, evidence, a place, an upper bound of the speedup if it i
 are deterministic, and ranked by bound. A finding whose metrics are absent stays silent. No bound exceeds the call's
 time ÷ its floor.
 
-`cudamaster profile K.cu --task T` tells the findings, and of each kernel: its place under the roofline (with the ceilings
-that `doctor --calibrate` measured, else the datasheet's), theoretical occupancy and what limits it, what ptxas used, and
-the mix of the machine code. The latter two need nvcc and cuobjdump, but no GPU. `cudamaster compare A.cu B.cu --task T`
-profiles both and says what moved, and why one is faster.
+`cudamaster profile K.cu --task T` tells the findings, and of each kernel: its place under the roofline (with the
+ceilings that `doctor --calibrate` measured, else the datasheet's), theoretical occupancy and what limits it, what ptxas
+used, and the mix of the machine code. The latter two need nvcc and cuobjdump, but no GPU. `cudamaster compare A.cu B.cu
+--task T` profiles both and says what moved, and why one is faster.
 
 A run ends when its best version is within 15 % of its floor by the diagnosis, or at 95 % of it by the clock
 (`stop_efficiency`; none: it never ends for that), and says so.

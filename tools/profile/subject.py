@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -27,6 +27,9 @@ EMPTY_KERNEL_US: Final = 1.5
 
 LAUNCH_GAP_US: Final = 1.25
 """From one short kernel in a stream to the next, on an H200: 40 of 2.4 us took 122 us by events, cold ones more."""
+
+SATURATED_PCT: Final = 84.0
+"""Device memory's throughput when it is as busy as it gets: copies reach 84 to 90 % of what counts as the peak."""
 
 MEMORY_STALLS: Final = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle")
 SHARED_STALLS: Final = ("mio_throttle", "short_scoreboard")
@@ -68,6 +71,20 @@ class Kernel:
     def largest(self) -> LaunchProfile:
         """The launch with most threads."""
         return max(self.launches, key=lambda launch: math.prod(launch.grid) * math.prod(launch.block))
+
+    @property
+    def longest(self) -> LaunchProfile:
+        """The launch that takes longest; the one with most threads where times are absent."""
+        timed = [launch for launch in self.launches if "duration_us" in launch.metrics]
+        return max(timed, key=lambda launch: launch.metrics["duration_us"].value) if timed else self.largest
+
+    def share_of_time(self, launches: Iterable[LaunchProfile]) -> float:
+        """Return the fraction of the kernel's time that some of its launches take; of their number without times."""
+        some = list(launches)
+        times = [
+            [x.metrics["duration_us"].value for x in of if "duration_us" in x.metrics] for of in (some, self.launches)
+        ]
+        return sum(times[0]) / sum(times[1]) if sum(times[1]) else len(some) / len(self.launches)
 
     @property
     def blocks(self) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,6 +30,8 @@ VECTORIZED = {**COALESCED, "global_load_requests": N / 128, "global_store_reques
 WAITS = {"warp_latency_per_instruction": 20.0, "stall_long_scoreboard_ratio": 15.0}
 CALM = {"warp_latency_per_instruction": 4.0, "stall_long_scoreboard_ratio": 1.0}
 SLOW = {"duration_us": 40.0, "sm_throughput_pct": 10.0, "memory_throughput_pct": 20.0, "dram_throughput_pct": 15.0}
+BUSY = {"dram_throughput_pct": 82.0, "memory_throughput_pct": 82.0}
+INSTRUCTIONS = {"issue_slots_busy_pct": 75.0, "instructions": 2e6, "threads_per_instruction": 32.0}
 
 
 def first(diagnosis: Diagnosis) -> str:
@@ -118,8 +121,12 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"launch": {**SLOW, "duration_us": 18.0}, "launches": 1},
     ),
     "fusible_launches": (
-        {"launch": {**SLOW, "dram_read_bytes": 4e7, "dram_write_bytes": 4e7}, "launches": 3},
+        {"launch": {**SLOW, **BUSY, "dram_read_bytes": 8e7, "dram_write_bytes": 6e7}, "launches": 3},
         {"launch": {**SLOW, "dram_read_bytes": 4.2e6, "dram_write_bytes": 4.2e6}, "launches": 1},
+    ),
+    "instruction_bound": (
+        {"launch": {**SLOW, **VECTORIZED, **CALM, **INSTRUCTIONS, "duration_us": 12.0}},
+        {"launch": {**SLOW, **VECTORIZED, **CALM, **INSTRUCTIONS, "instructions": 1e5, "duration_us": 4.0}},
     ),
     "uncoalesced_access": (
         {
@@ -304,6 +311,39 @@ def test_a_small_kernel_of_the_call_weighs_by_its_share_of_time(calls: Any) -> N
     (finding,) = [f for f in calls.diagnose(calls.profile(long, short)).findings if f.name == "uncoalesced_access"]
     assert finding.kernel == "short"
     assert finding.bound <= 1 / 0.9
+
+
+def test_launches_that_leave_device_memory_idle_gain_nothing_from_fusing(calls: Any) -> None:
+    moved = {"dram_read_bytes": 8e7, "dram_write_bytes": 6e7}
+    slow = calls.launch(**{**SLOW, **moved, "duration_us": 9000.0, "dram_throughput_pct": 0.5})
+    assert "fusible_launches" not in names(calls.diagnose(calls.profile(slow, slow)))
+
+
+def test_the_longest_launch_says_whether_the_grid_is_too_small(calls: Any) -> None:
+    """Levels of a merge sort: the last, in one block, takes most of the time."""
+    wide = calls.launch(grid=(4224, 1, 1), **{**SLOW, **CALM, "duration_us": 50.0})
+    last = calls.launch(grid=(1, 1, 1), **{**SLOW, **CALM, "duration_us": 450.0})
+    finding = calls.diagnose(calls.profile(wide, last)).findings[0]
+    assert (finding.name, "1 block for 132" in finding.sentence) == ("too_few_blocks", True)
+    assert 5 < finding.bound <= 10  # the first launch stays as it is
+
+
+def test_tiling_does_not_promise_more_than_the_algorithms_multiply_adds_allow(calls: Any) -> None:
+    again = {**SLOW, **COALESCED, **WAITS, "duration_us": 6000.0, "global_load_sectors": 500.0 * N}
+    task = calls.task(n=N, reads=N, writes=N, flops=N)
+    many = replace(task, complexity=lambda sizes: 17_000_000_000)  # 0.5 ms at 66.9 TFLOP/s
+    few, limited = (
+        next(f.bound for f in calls.diagnose(profile, of).findings if f.name == "excess_traffic")
+        for profile in [calls.profile(calls.launch(**again))]
+        for of in (task, many)
+    )
+    assert few > 15
+    assert limited == pytest.approx(6000 / 508, rel=0.01)
+
+
+def test_work_in_double_is_not_called_instruction_bound(calls: Any) -> None:
+    launch = {**PLANTED["instruction_bound"][0]["launch"], "fp64_pipe_pct": 20.0}
+    assert "instruction_bound" not in names(call(calls, {"launch": launch}))
 
 
 def test_findings_say_the_line_in_the_source(calls: Any) -> None:

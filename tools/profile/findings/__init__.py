@@ -10,6 +10,7 @@ from .bank_conflicts import BankConflicts
 from .divergent_threads import DivergentThreads
 from .excess_traffic import ExcessTraffic
 from .fusible_launches import FusibleLaunches
+from .instruction_bound import InstructionBound
 from .launch_or_sync_bound import LaunchOrSyncBound
 from .low_occupancy import LowOccupancy
 from .narrow_loads import NarrowLoads
@@ -38,6 +39,7 @@ RULES: Final[tuple[Rule, ...]] = (
     RegisterSpills(),
     AccidentalDouble(),
     SpecialFunctionBound(),
+    InstructionBound(),
     ExcessTraffic(),
     DivergentThreads(),
     LowOccupancy(),

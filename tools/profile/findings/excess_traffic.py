@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
 from ...records import Finding
 from ..finding import Rule, times
+from ..roofline import best_tflops
 from ..subject import MEMORY_STALLS, SECTOR_BYTES, Kernel, Subject, at_most
 from .redundant_threads import redundancy
 from .uncoalesced_access import bytes_per_sector
@@ -22,7 +24,8 @@ class ExcessTraffic(Rule):
 
     Applies when one launch moves over 1.4 times the compulsory bytes (each input once, each output once) through
     device memory, or its threads use 3 times as many. The bound takes the excess away from the fraction of time that
-    memory is busy or waited for; unused bytes, redundant threads and local memory have findings of their own.
+    memory is busy or waited for, and is never more than the algorithm's own multiply-adds let through; unused bytes,
+    redundant threads and local memory have findings of their own.
     """
 
     name = "excess_traffic"
@@ -45,12 +48,20 @@ class ExcessTraffic(Rule):
             both = [found for found in (_dram(kernel, subject), _cached(kernel, subject)) if found]
             if both:
                 gain, evidence = max(both)
+                gain = min(gain, _with_this_algorithm(subject))
                 yield self.finding(
                     f"Inputs are read again and again: {evidence}. Tile them in shared memory or registers.",
                     f"compulsory {subject.min_bytes / 1e6:.3g} MB at {subject.case.name}",
                     gain,
                     kernel,
                 )
+
+
+def _with_this_algorithm(subject: Subject) -> float:
+    """Return the most that tiling gains: the algorithm's multiply-adds stay, at the best rate there is."""
+    rate = best_tflops(subject.task, subject.precision, subject.gpu) * 1e6
+    least_us = 2 * subject.task.complexity(subject.case.sizes) / rate
+    return subject.call_us / least_us if subject.call_us and least_us else math.inf
 
 
 def _dram(kernel: Kernel, subject: Subject) -> tuple[float, str] | None:

@@ -8,7 +8,7 @@ from typing import Final
 from ...records import Finding
 from ..finding import Rule
 from ..roofline import STOP_WITHIN_PCT, near_floor
-from ..subject import Subject
+from ..subject import SATURATED_PCT, Subject
 from ..totals import total
 
 
@@ -39,7 +39,7 @@ class NearFloor(Rule):
 
     def _saturated(self, subject: Subject, call_us: float) -> Iterator[Finding]:
         busy, read, wrote = (total(subject.profile, n) for n in self.reads[1:])
-        if busy is None or read is None or wrote is None or busy < _SATURATED_PCT:
+        if busy is None or read is None or wrote is None or busy < SATURATED_PCT:
             return
         if read + wrote <= _LITTLE_MORE * subject.min_bytes:
             yield self.finding(
@@ -50,8 +50,6 @@ class NearFloor(Rule):
             )
 
 
-_SATURATED_PCT: Final = 84.0
-"""Copies reach 84 to 90 % of what counts as the peak."""
 _LITTLE_MORE: Final = 1.1
 """Times the compulsory bytes."""
 

@@ -13,6 +13,7 @@ from ..subject import Kernel, Subject, warps
 class TooFewBlocks(Rule):
     """Multiprocessors idle: fewer blocks than them, too few warps to fill them, or a last wave that is nearly empty.
 
+    Of a kernel's launches those count that take as few blocks as the longest, with their share of the time.
     The bound is the GPU's capacity for blocks ÷ what the grid uses of it, but no more than 100 ÷ the busiest
     throughput unless whole multiprocessors have nothing to do.
     """
@@ -28,11 +29,14 @@ class TooFewBlocks(Rule):
             yield from self._of(kernel, subject)
 
     def _of(self, kernel: Kernel, subject: Subject) -> Iterator[Finding]:
-        count, blocks, place = subject.gpu.multiprocessors, kernel.blocks, kernel.occupancy
+        count, place = subject.gpu.multiprocessors, kernel.occupancy
+        launch = kernel.longest
+        blocks, threads = math.prod(launch.grid), math.prod(launch.block)
+        share = kernel.share_of_time(other for other in kernel.launches if math.prod(other.grid) <= blocks)
         if place is None or not place.blocks_per_sm:
             return
         per_wave = count * place.blocks_per_sm
-        resident = blocks * warps(kernel.threads_per_block) / (count * subject.gpu.warps_per_sm)
+        resident = blocks * warps(threads) / (count * subject.gpu.warps_per_sm)
         if blocks < count:
             idle = count / blocks
             # A block alone on its multiprocessor also has fewer warps than the multiprocessor could hold.
@@ -40,9 +44,8 @@ class TooFewBlocks(Rule):
             yield self.finding(
                 f"The grid has {blocks} block{'s' if blocks > 1 else ''} for {count} multiprocessors: "
                 f"{percent(1 - blocks / count)} of the GPU has nothing to do.",
-                f"grid {kernel.largest.grid}, block {kernel.largest.block}, {kernel.threads_per_block * blocks} "
-                "threads",
-                subject.amdahl(kernel, gain),
+                f"grid {launch.grid}, block {launch.block}, {threads * blocks} threads",
+                subject.amdahl(kernel, gain, share),
                 kernel,
                 strategies=("grid_stride_full_grid", "smaller_blocks", "split_reduction"),
             )
@@ -50,8 +53,8 @@ class TooFewBlocks(Rule):
             gain = min(1 / resident, kernel.headroom())
             yield self.finding(
                 f"The grid fills {percent(resident)} of the warp slots: too little parallelism to hide latency.",
-                f"{blocks} blocks of {kernel.threads_per_block} threads; {per_wave} such blocks fit at once",
-                subject.amdahl(kernel, gain),
+                f"{blocks} blocks of {threads} threads; {per_wave} such blocks fit at once",
+                subject.amdahl(kernel, gain, share),
                 kernel,
                 strategies=("grid_stride_full_grid", "split_reduction", "more_loads_in_flight"),
             )
@@ -63,7 +66,7 @@ class TooFewBlocks(Rule):
                 yield self.finding(
                     f"The last of {math.ceil(waves)} waves of blocks is nearly empty, yet takes as long as a full one.",
                     f"{blocks} blocks, {per_wave} fit at once: {waves:.2f} waves, {times(gain)}x their ideal time",
-                    subject.amdahl(kernel, gain),
+                    subject.amdahl(kernel, gain, share),
                     kernel,
                     strategies=("persistent_blocks", "smaller_blocks"),
                 )
