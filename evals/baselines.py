@@ -24,7 +24,7 @@ from ..tools.device.gpu_model import CALIBRATED_FIELDS, gpu_model
 from ..tools.device.select import get_device
 from ..tools.records import Record
 from .baseline_records import Failed, ProfiledBaseline, Session, TimedCase, append_measured, read_measured
-from .measure_baseline import profile_baseline, time_baseline, time_libraries
+from .measure_baseline import diagnosed_anew, profile_baseline, time_baseline, time_libraries
 
 _TOGETHER_BYTES: Final = 1 << 30
 """Cases of a unit go into one piece of work up to this size of all their arrays."""
@@ -132,9 +132,7 @@ def write_pages(measured: Sequence[Record], folder: Path) -> None:
     from .baselines_page import baselines_page
     from .diagnosis_page import diagnosis_page
 
-    session = next((r for r in measured if isinstance(r, Session)), None)
-    if session is None:
-        raise ValueError("the data do not say where they were measured")
+    session = _session(measured)
     profiled = [r for r in measured if isinstance(r, ProfiledBaseline)]
     timed = [r for r in measured if isinstance(r, TimedCase)]
     gpu = session.device.gpu.split()[-1].lower()
@@ -145,8 +143,15 @@ def write_pages(measured: Sequence[Record], folder: Path) -> None:
     (folder / f"diagnosis_{gpu}.md").write_text(diagnosis_page(profiled))
 
 
+def _session(measured: Sequence[Record]) -> Session:
+    for record in measured:
+        if isinstance(record, Session):
+            return record
+    raise ValueError("the data do not say where they were measured")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what the data file lacks, or write the pages."""
+    """Measure what the data file lacks, or diagnose its profiles anew, or write the pages."""
     parser = argparse.ArgumentParser(prog="python -m cudamaster.evals.baselines", description=main.__doc__)
     parser.add_argument("data", type=Path, help="file of what was measured, a JSON record a line; extended")
     parser.add_argument("tasks", nargs="*", help="tasks to measure; default: all")
@@ -156,7 +161,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=cores(), help="processes; default: cores")
     parser.add_argument("--limit-s", type=float, default=86_400.0, help="begin nothing after so many seconds")
     parser.add_argument("--pages", type=Path, help="measure nothing: write the pages into this folder")
+    parser.add_argument("--diagnose", action="store_true", help="measure nothing: diagnose the profiles anew")
     options = parser.parse_intermixed_args(arguments)
+    if options.diagnose:
+        measured = read_measured(options.data)
+        gpu = _session(measured).gpu
+        profiled = [diagnosed_anew(r, gpu) for r in measured if isinstance(r, ProfiledBaseline)]
+        append_measured(options.data, profiled)
+        return
     if options.pages:
         write_pages(read_measured(options.data), options.pages)
         return

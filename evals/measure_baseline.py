@@ -18,6 +18,8 @@ from ..benchmark.task import Case, CaseSet, Task
 from ..tools.device.cuda.device import CudaDevice
 from ..tools.device.cuda.gpu_lock import gpu_lock
 from ..tools.device.cuda.ncu import profile_with_ncu
+from ..tools.device.cuda.nvcc import nvcc_build
+from ..tools.device.gpu_model import GpuModel
 from ..tools.device.port import CallFailed, CallResult, DeviceUnavailable, Runner, Unsupported
 from ..tools.device.runner.client import Limits, RunnerFault, RunnerProcess
 from ..tools.device.select import get_device
@@ -25,7 +27,8 @@ from ..tools.judge.check_case import Step, check_case
 from ..tools.judge.poison import PATTERNS
 from ..tools.judge.reference import instance
 from ..tools.judge.seeds import fresh_seed
-from ..tools.ncu import profiled_case
+from ..tools.ncu import named_case, profiled_case
+from ..tools.profile.diagnosis import diagnose_subject, subject_of
 from ..tools.profile.roofline import floor
 from ..tools.records import Build, Candidate, Diagnosis, Profile, Record, Status
 from .baseline_records import Failed, ProfiledBaseline, TimedCase
@@ -169,6 +172,21 @@ def _profile(bench: _Bench, build: Build, name: str) -> Profile:
         except Unsupported:  # another process may have the counters: once more, when it is this one's turn
             with bench.hold():
                 return count()
+
+
+def diagnosed_anew(profiled: ProfiledBaseline, gpu: GpuModel) -> ProfiledBaseline:
+    """Return a recorded profile with what the rules say now; nvcc's resources and the machine code are made again.
+
+    Raises:
+        DeviceUnavailable: there is no nvcc.
+    """
+    name, _, precision = profiled.unit.rpartition("-")
+    task = load_task(name)
+    source = task.source(Precision(precision))
+    build = nvcc_build(Candidate(source=source), task.contract, gpu.arch)
+    case = named_case(task, profiled.case)
+    subject = subject_of(profiled.profile, build, source, task, Precision(precision), case, gpu)
+    return profiled.model_copy(update={"diagnosis": diagnose_subject(subject)})
 
 
 def _bench(task: str, precision: str) -> _Bench:

@@ -25,7 +25,7 @@ from cudamaster.graph.executor import Died
 from cudamaster.tools.device.gpu_model import gpu_model
 from cudamaster.tools.device.port import DeviceInfo
 from cudamaster.tools.profile.ncu_csv import parse_ncu_csv
-from cudamaster.tools.records import Bottleneck, Diagnosis, Finding
+from cudamaster.tools.records import Bottleneck, Build, Diagnosis, Finding, Resources
 
 SAMPLES = Path(__file__).parents[1] / "data" / "ncu"
 INFO = DeviceInfo(name="cuda", gpu="NVIDIA H200", arch="sm_90", multiprocessors=132, driver="580.1", toolkit="13.0")
@@ -167,6 +167,21 @@ def test_what_dies_is_noted_and_tried_again(tmp_path: Path, monkeypatch: pytest.
     assert "killed by SIGKILL" in path.read_text()
     again = list(missing(read_measured(path), ["relu"], ["baseline"], [CaseSet.PAPER], "cuda"))
     assert [w.unit for w in again] == [w.unit for w in work]
+
+
+def test_recorded_profiles_are_diagnosed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cudamaster.evals import measure_baseline
+
+    used = Resources(kernel="relu_kernel", registers=16)
+    monkeypatch.setattr(measure_baseline, "nvcc_build", lambda *_: Build(ok=True, resources=(used,)))
+    old = PROFILED[1].model_copy(update={"case": HEAVIEST, "unit": "relu-bf16"})
+    path = tmp_path / "data.jsonl"
+    append_measured(path, [SESSION, old])
+    main([str(path), "--diagnose"])
+    new = next(r for r in read_measured(path) if isinstance(r, ProfiledBaseline))
+    assert new.profile == old.profile
+    assert new.diagnosis != old.diagnosis
+    assert new.diagnosis.findings
 
 
 def test_pages_are_written_from_data_alone(tmp_path: Path) -> None:
