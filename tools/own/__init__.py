@@ -1,5 +1,1 @@
 """Kernels of the user's own: from a `.cu` file to a task folder, and from the winner back to a drop-in file."""
-
-from .task import own_task
-
-__all__ = ["own_task"]

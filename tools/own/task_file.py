@@ -87,7 +87,7 @@ def task_text(
         '"""',
         "",
         f"from cudamaster.benchmark.contract import {', '.join(['Contract', *names])}",
-        "from cudamaster.tools.own import own_task",
+        "from cudamaster.tools.own.task import own_task",
         "",
         *([reference.strip(), ""] if reference else []),
         "CONTRACT = Contract(",

@@ -161,7 +161,7 @@ def test_a_launcher_in_a_header_is_sent_to_that_header(tmp_path: Path) -> None:
 def test_sizes_that_a_kernel_need_not_handle(tmp_path: Path) -> None:
     (tmp_path / "task.py").write_text(
         "from cudamaster.benchmark.contract import Contract, array_out, size\n"
-        "from cudamaster.tools.own import own_task\n"
+        "from cudamaster.tools.own.task import own_task\n"
         "TASK = own_task(__file__, Contract(entry='f', arguments=(array_out('y', 'n'), size('n'))), small=[{'n': 4}],\n"
         "    timed=[{'n': 64}], complexity='n', multiple_of=4, legal=lambda sizes: sizes['n'] < 100)\n"
     )
