@@ -14,7 +14,8 @@ struct Product {
 #include "products.cuh"
 
 // A tile of 128 outputs and its halo in shared memory, 256 taps at a time. Without the halo, its inputs count as 0.
-__global__ void tiles(const T* input, const T* kernel, T* output, int input_size, int kernel_size, bool halo, bool all) {
+__global__ void tiles(const T* input, const T* kernel, T* output, int input_size, int kernel_size, bool halo,
+                      bool all) {
     __shared__ float s[128 + 256], w[256];
     const int first = blockIdx.x * 128, outputs = input_size - kernel_size + 1;
     float sum = 0.0f;
@@ -31,8 +32,8 @@ __global__ void tiles(const T* input, const T* kernel, T* output, int input_size
     }
     if (first + threadIdx.x < outputs) put(output + first + threadIdx.x, sum);
 }
-static cudaError_t tiled(const T* input, const T* kernel, T* output, int input_size, int kernel_size, bool halo, bool all,
-                         cudaStream_t stream) {
+static cudaError_t tiled(const T* input, const T* kernel, T* output, int input_size, int kernel_size, bool halo,
+                         bool all, cudaStream_t stream) {
     const int outputs = input_size - kernel_size + 1;
     tiles<<<blocks_for(outputs, 128), 128, 0, stream>>>(input, kernel, output, input_size, kernel_size, halo, all);
     return cudaGetLastError();

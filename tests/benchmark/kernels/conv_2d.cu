@@ -45,7 +45,9 @@ struct TakenAsSquare : Product {
     __device__ int terms(long long) const { return min(k_rows, k_cols) * k_cols; }
 };
 struct OneFurther : Product {
-    __device__ T left(long long o, int k) const { return input[min(at(o, k / k_cols, k % k_cols) + 1, in_rows * in_cols - 1LL)]; }
+    __device__ T left(long long o, int k) const {
+        return input[min(at(o, k / k_cols, k % k_cols) + 1, in_rows * in_cols - 1LL)];
+    }
 };
 struct RowsOfTheOutput : Product {
     __device__ T left(long long o, int k) const {
@@ -58,4 +60,6 @@ MISTAKE(filter_transposed) { return thread_per_output(Transposed{PRODUCT}, OUTPU
 MISTAKE(filter_taken_as_square) { return thread_per_output(TakenAsSquare{PRODUCT}, OUTPUTS, stream); }
 MISTAKE(one_further) { return thread_per_output(OneFurther{PRODUCT}, OUTPUTS, stream); }
 MISTAKE(rows_as_long_as_the_output) { return thread_per_output(RowsOfTheOutput{PRODUCT}, OUTPUTS, stream); }
-MISTAKE(last_row_lost) { return thread_per_output(PRODUCT, (long long)(in_rows - k_rows) * (in_cols - k_cols + 1), stream); }
+MISTAKE(last_row_lost) {
+    return thread_per_output(PRODUCT, (long long)(in_rows - k_rows) * (in_cols - k_cols + 1), stream);
+}

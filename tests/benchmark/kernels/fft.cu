@@ -5,7 +5,9 @@ WORKSPACE_BYTES() { return (size_t)batch * N * 4 * sizeof(float); }
 struct Complex { float re, im; };
 __device__ inline Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
 __device__ inline Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
-__device__ inline Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+__device__ inline Complex operator*(Complex a, Complex b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
 
 // e^(−2πi·j/n)
 struct HalfTurns {
@@ -91,7 +93,9 @@ __global__ void over_rows(Arrays<float> y, Arrays<float> x, long long count, int
     if (i >= count) return;
     const int N = rows * columns, column = (int)(i % N / rows), k = (int)(i % rows);
     Complex sum = {0.0f, 0.0f};
-    for (int n = 0; n < rows; ++n) sum = sum + x.at(i / N * N + n * columns + column) * HalfTurns::root(n * k % rows, rows);
+    for (int n = 0; n < rows; ++n) {
+        sum = sum + x.at(i / N * N + n * columns + column) * HalfTurns::root(n * k % rows, rows);
+    }
     y.set(i, sum * HalfTurns::root(column * k, N));
 }
 __global__ void over_columns(Arrays<float> y, Arrays<float> x, long long count, int rows, int columns) {
@@ -99,7 +103,9 @@ __global__ void over_columns(Arrays<float> y, Arrays<float> x, long long count, 
     if (i >= count) return;
     const int N = rows * columns, row = (int)(i % N % rows), k = (int)(i % N / rows);
     Complex sum = {0.0f, 0.0f};
-    for (int n = 0; n < columns; ++n) sum = sum + x.at(i / N * N + n * rows + row) * HalfTurns::root(n * k % columns, columns);
+    for (int n = 0; n < columns; ++n) {
+        sum = sum + x.at(i / N * N + n * rows + row) * HalfTurns::root(n * k % columns, columns);
+    }
     y.set(i, sum);
 }
 
@@ -116,7 +122,8 @@ struct Transform {
 
 // Mistakes: the input in its own order, some of the log2 N stages left out, no roots in the last.
 template <class Roots, class S>
-static cudaError_t by_time(Transform t, float scale = 1.0f, bool reordered = true, int left_out = 0, bool last_roots = true) {
+static cudaError_t by_time(Transform t, float scale = 1.0f, bool reordered = true, int left_out = 0,
+                           bool last_roots = true) {
     const Arrays<S> x = arrays<S>(t.workspace, t.count(), 0);
     load<<<t.blocks(), 128, 0, t.stream>>>(x, t.in_re, t.in_im, t.count(), t.N, reordered);
     for (int half = 1; half < t.N >> left_out; half *= 2) {

@@ -1,5 +1,5 @@
-// Values gated by a sigmoid. A task defines `WORK_WITH(formula)`, a function object that puts formula(gate, value) for an
-// index, and COUNT before it includes this. `beta` scales the argument of the sigmoid.
+// Values gated by a sigmoid. Before it includes this a task defines `WORK_WITH(formula)`, a function object that puts
+// formula(gate, value) for an index, COUNT, and BETA, which scales the argument of the sigmoid.
 
 struct ByExp {
     float beta;

@@ -58,5 +58,9 @@ MISTAKE(long_rows_cut) { return thread_per_output(part(PRODUCT, 0, 32), OUTPUTS,
 MISTAKE(first_entry_skipped) { return thread_per_output(part(PRODUCT, 1, 1 << 30), OUTPUTS, stream); }
 MISTAKE(empty_rows_not_written) { return thread_per_output(empty_rows_left(PRODUCT), OUTPUTS, stream); }
 MISTAKE(right_side_ignored) { return thread_per_output(squares(PRODUCT), OUTPUTS, stream); }
-MISTAKE(off_by_one_column) { return thread_per_output(gathered(ROW, RIGHT, RESULT, WIDTH, cols, rows, 1), OUTPUTS, stream); }
-MISTAKE(off_by_one_row) { return thread_per_output(gathered(ROW, RIGHT, RESULT, WIDTH, cols, rows, 0, 1), OUTPUTS, stream); }
+MISTAKE(off_by_one_column) {
+    return thread_per_output(gathered(ROW, RIGHT, RESULT, WIDTH, cols, rows, 1), OUTPUTS, stream);
+}
+MISTAKE(off_by_one_row) {
+    return thread_per_output(gathered(ROW, RIGHT, RESULT, WIDTH, cols, rows, 0, 1), OUTPUTS, stream);
+}

@@ -20,10 +20,14 @@ struct Chosen {
 #include "pointwise.cuh"
 
 struct Multiplied {
-    __device__ void operator()(T* to, float p, int t) const { put(to, fmaxf(1.0f - (t == 1 ? 1.0f : -1.0f) * p, 0.0f)); }
+    __device__ void operator()(T* to, float p, int t) const {
+        put(to, fmaxf(1.0f - (t == 1 ? 1.0f : -1.0f) * p, 0.0f));
+    }
 };
 struct Fused {
-    __device__ void operator()(T* to, float p, int t) const { put(to, fmaxf(fmaf(t == 1 ? -1.0f : 1.0f, p, 1.0f), 0.0f)); }
+    __device__ void operator()(T* to, float p, int t) const {
+        put(to, fmaxf(fmaf(t == 1 ? -1.0f : 1.0f, p, 1.0f), 0.0f));
+    }
 };
 struct Branched {
     __device__ void operator()(T* to, float p, int t) const {
@@ -42,7 +46,9 @@ struct TakenAsSigns { __device__ void operator()(T* to, float p, int t) const { 
 struct AnyPositive {
     __device__ void operator()(T* to, float p, int t) const { put(to, fmaxf(t > 0 ? 1.0f - p : 1.0f + p, 0.0f)); }
 };
-struct NotClamped { __device__ void operator()(T* to, float p, int t) const { put(to, t == 1 ? 1.0f - p : 1.0f + p); } };
+struct NotClamped {
+    __device__ void operator()(T* to, float p, int t) const { put(to, t == 1 ? 1.0f - p : 1.0f + p); }
+};
 struct Squared {
     __device__ void operator()(T* to, float p, int t) const {
         const float h = fmaxf(t == 1 ? 1.0f - p : 1.0f + p, 0.0f);

@@ -29,7 +29,8 @@ struct Threads {
     int dropped = 0;
     template <class O, class L, class R>
     void operator()(O* out, const L* left, const R* right, int N, cudaStream_t stream) const {
-        element_per_thread<false, false><<<blocks_for((long long)N * N, 128), 128, 0, stream>>>(out, left, right, N, dropped);
+        const int blocks = blocks_for((long long)N * N, 128);
+        element_per_thread<false, false><<<blocks, 128, 0, stream>>>(out, left, right, N, dropped);
     }
 };
 struct Warps {
@@ -42,7 +43,8 @@ template <bool BF16_SUM, bool CUT>
 struct Faulty {
     template <class O, class L, class R>
     void operator()(O* out, const L* left, const R* right, int N, cudaStream_t stream) const {
-        element_per_thread<BF16_SUM, CUT><<<blocks_for((long long)N * N, 128), 128, 0, stream>>>(out, left, right, N, 0);
+        const int blocks = blocks_for((long long)N * N, 128);
+        element_per_thread<BF16_SUM, CUT><<<blocks, 128, 0, stream>>>(out, left, right, N, 0);
     }
 };
 
@@ -75,7 +77,8 @@ __global__ void to_storage(T* out, const float* in, long long count) {
 }
 // By squares: the bits of P after the highest, one after the other.
 template <class Multiply>
-static cudaError_t by_squares(const T* A, T* B, int N, int P, float* workspace, Multiply multiply, cudaStream_t stream) {
+static cudaError_t by_squares(const T* A, T* B, int N, int P, float* workspace, Multiply multiply,
+                              cudaStream_t stream) {
     const long long size = (long long)N * N;
     float *power = workspace, *other = workspace + size;
     to_float<<<blocks_for(size, 128), 128, 0, stream>>>(power, A, size);

@@ -1,4 +1,5 @@
-// C[rows, columns] = A[rows, inner] · B[inner, columns]. A task defines ROWS, COLUMNS and INNER before it includes this.
+// C[rows, columns] = A[rows, inner] · B[inner, columns]. A task defines ROWS, COLUMNS and INNER before it
+// includes this.
 
 struct Product {
     const T *A, *B;

@@ -90,7 +90,9 @@ static Window taking(Window window, Taken taken) {
     window.padding = taken.padding;
     return window;
 }
-MISTAKE(stride_as_wide_as_the_window) { return each(taking(WINDOW, {kernel_size, kernel_size, padding}), COUNT, stream); }
+MISTAKE(stride_as_wide_as_the_window) {
+    return each(taking(WINDOW, {kernel_size, kernel_size, padding}), COUNT, stream);
+}
 MISTAKE(stride_of_one) { return each(taking(WINDOW, {kernel_size, 1, padding}), COUNT, stream); }
 MISTAKE(padding_forgotten) { return each(taking(WINDOW, {kernel_size, stride, 0}), COUNT, stream); }
 MISTAKE(window_of_two) { return each(taking(WINDOW, {2, stride, padding}), COUNT, stream); }

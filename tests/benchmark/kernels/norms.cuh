@@ -92,7 +92,8 @@ __global__ void one_pass(Groups g) {
 // Sums and squares by atomics in the workspace, a launch each.
 __global__ void add_terms(Groups g, float* sums) {
     const long long i = thread_index();
-    if (i < (long long)g.count * g.length) atomicAdd(sums + i / g.length, g.x((int)(i / g.length), (int)(i % g.length)));
+    if (i >= (long long)g.count * g.length) return;
+    atomicAdd(sums + i / g.length, g.x((int)(i / g.length), (int)(i % g.length)));
 }
 __global__ void add_squares(Groups g, float* squares, const float* sums, bool centre) {
     const long long i = thread_index();

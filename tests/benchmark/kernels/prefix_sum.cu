@@ -97,7 +97,8 @@ HONEST(warp_per_row) {
     return cudaGetLastError();
 }
 HONEST(stretches) {
-    scan_stretches<<<blocks_for((long long)rows * ((N + 49) / 50), 64), 64, 0, stream>>>((float*)workspace, in, rows, N);
+    const long long stretches = (long long)rows * ((N + 49) / 50);
+    scan_stretches<<<blocks_for(stretches, 64), 64, 0, stream>>>((float*)workspace, in, rows, N);
     add_stretches<<<blocks_for((long long)rows * N, 128), 128, 0, stream>>>(out, (float*)workspace, rows, N);
     return cudaGetLastError();
 }

@@ -26,7 +26,9 @@ __global__ void two_sums_each(P p, long long outputs) {
     const long long o = thread_index();
     if (o >= outputs) return;
     float even = 0.0f, odd = 0.0f;
-    for (int k = (int)p.terms(o) - 1; k >= 0; --k) (k % 2 ? odd : even) += __fmul_rn(get(p.left(o, k)), get(p.right(o, k)));
+    for (int k = (int)p.terms(o) - 1; k >= 0; --k) {
+        (k % 2 ? odd : even) += __fmul_rn(get(p.left(o, k)), get(p.right(o, k)));
+    }
     p.put_sum(o, even + odd);
 }
 template <class P>

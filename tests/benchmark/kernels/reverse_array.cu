@@ -38,7 +38,9 @@ struct OrderInFoursKept {
     T* out;
     const T* in;
     long long N;
-    __device__ void operator()(long long i) const { out[i] = in[i / 4 * 4 + 4 > N ? N - 1 - i : (N - 4 - i / 4 * 4 + i % 4)]; }
+    __device__ void operator()(long long i) const {
+        out[i] = in[i / 4 * 4 + 4 > N ? N - 1 - i : (N - 4 - i / 4 * 4 + i % 4)];
+    }
 };
 struct Copied {
     T* out;

@@ -1,13 +1,21 @@
 // Rotary embeddings: ways to get the angle, its sine and its cosine.
 
-struct ByPow { static __device__ float of(int m, float p, float D, float base) { return m * powf(base, -2.0f * p / D); } };
-struct ByExp { static __device__ float of(int m, float p, float D, float base) { return m * expf(-2.0f * p / D * logf(base)); } };
+struct ByPow {
+    static __device__ float of(int m, float p, float D, float base) { return m * powf(base, -2.0f * p / D); }
+};
+struct ByExp {
+    static __device__ float of(int m, float p, float D, float base) { return m * expf(-2.0f * p / D * logf(base)); }
+};
 struct BaseTwo {
     static __device__ float of(int m, float p, float D, float base) { return m * exp2f(-2.0f * p / D * log2f(base)); }
 };
-struct Divided { static __device__ float of(int m, float p, float D, float base) { return m / powf(base, 2.0f * p / D); } };
+struct Divided {
+    static __device__ float of(int m, float p, float D, float base) { return m / powf(base, 2.0f * p / D); }
+};
 struct Double {
-    static __device__ float of(int m, float p, float D, float base) { return (float)(m * pow((double)base, -2.0 * p / D)); }
+    static __device__ float of(int m, float p, float D, float base) {
+        return (float)(m * pow((double)base, -2.0 * p / D));
+    }
 };
 
 // A pair of elements. `positions` of a sequence; `apart` elements lie between the two; `sign` turns.
@@ -44,8 +52,12 @@ HONEST(power_by_exp2) { return each(rotation<BaseTwo>(out, in, M, D, base), COUN
 HONEST(divided) { return each(rotation<Divided>(out, in, M, D, base), COUNT, stream); }
 HONEST(angle_in_double) { return each(rotation<Double>(out, in, M, D, base), COUNT, stream); }
 
-struct TwoForgotten { static __device__ float of(int m, float p, float D, float base) { return m * powf(base, -p / D); } };
-struct InBf16 { static __device__ float of(int m, float p, float D, float base) { return in_bf16(ByPow::of(m, p, D, base)); } };
+struct TwoForgotten {
+    static __device__ float of(int m, float p, float D, float base) { return m * powf(base, -p / D); }
+};
+struct InBf16 {
+    static __device__ float of(int m, float p, float D, float base) { return in_bf16(ByPow::of(m, p, D, base)); }
+};
 struct PowerInBf16 {
     static __device__ float of(int m, float p, float D, float base) { return m * in_bf16(powf(base, -2.0f * p / D)); }
 };

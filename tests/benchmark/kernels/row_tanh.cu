@@ -5,7 +5,9 @@ struct Library { __device__ float operator()(float x) const { return tanhf(x); }
 #include "activation.cuh"
 
 struct ByExp { __device__ float operator()(float x) const { return 1.0f - 2.0f / (expf(2.0f * x) + 1.0f); } };
-struct ByFastExp { __device__ float operator()(float x) const { return 1.0f - 2.0f * __frcp_rn(__expf(2.0f * x) + 1.0f); } };
+struct ByFastExp {
+    __device__ float operator()(float x) const { return 1.0f - 2.0f * __frcp_rn(__expf(2.0f * x) + 1.0f); }
+};
 struct ByExpm1 {
     __device__ float operator()(float x) const {
         const float e = expm1f(-2.0f * fabsf(x));

@@ -152,5 +152,6 @@ MISTAKE(off_by_one_row) {
     return by_atomics(scattered(one_row_further(ENTRIES, rows), RIGHT, WIDTH, nnz), RESULT, OUTPUTS, workspace, stream);
 }
 MISTAKE(off_by_one_column) {
-    return by_atomics(scattered(one_column_further(ENTRIES, cols), RIGHT, WIDTH, nnz), RESULT, OUTPUTS, workspace, stream);
+    const auto product = scattered(one_column_further(ENTRIES, cols), RIGHT, WIDTH, nnz);
+    return by_atomics(product, RESULT, OUTPUTS, workspace, stream);
 }

@@ -11,7 +11,9 @@ struct ByExpm1 { static __device__ float of(float x, float a, float l) { return 
 
 struct ByExp { static __device__ float of(float x, float a, float l) { return l * a * (expf(x) - 1.0f); } };
 struct ByFastExp { static __device__ float of(float x, float a, float l) { return l * a * (__expf(x) - 1.0f); } };
-struct BaseTwo { static __device__ float of(float x, float a, float l) { return l * (a * (exp2f(x * 1.44269504f) - 1.0f)); } };
+struct BaseTwo {
+    static __device__ float of(float x, float a, float l) { return l * (a * (exp2f(x * 1.44269504f) - 1.0f)); }
+};
 struct Fused { static __device__ float of(float x, float a, float l) { return fmaf(l * a, expf(x), -l * a); } };
 HONEST(by_exp) { return apply(Selu<ByExp>{alpha, lambda}, out, in, N, stream); }
 HONEST(by_fast_exp) { return apply(Selu<ByFastExp>{alpha, lambda}, out, in, N, stream); }
@@ -20,7 +22,9 @@ HONEST(fused) { return apply(Selu<Fused>{alpha, lambda}, out, in, N, stream); }
 
 struct LambdaAboveOnly { static __device__ float of(float x, float a, float l) { return a * expm1f(x); } };
 struct OneForgotten { static __device__ float of(float x, float a, float l) { return l * a * expf(x); } };
-struct ExpInBf16 { static __device__ float of(float x, float a, float l) { return l * a * (in_bf16(expf(x)) - 1.0f); } };
+struct ExpInBf16 {
+    static __device__ float of(float x, float a, float l) { return l * a * (in_bf16(expf(x)) - 1.0f); }
+};
 struct LambdaBelowOnly {
     float alpha, lambda;
     __device__ float operator()(float x) const { return x < 0.0f ? lambda * alpha * expm1f(x) : x; }

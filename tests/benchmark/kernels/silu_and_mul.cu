@@ -22,5 +22,7 @@ static Halves<F> neighbours(T* out, const T* in, long long D, F formula) { retur
 
 MISTAKE(neighbours_instead_of_halves) { return each(neighbours(out, in, D, ByExp{1.0f}), COUNT, stream); }
 MISTAKE(only_256_rows) { return each(WORK, (long long)(B < 256 ? B : 256) * D, stream); }
-MISTAKE(rows_of_one_half) { return each(Halves<ByExp>{out, in, D, D, D, 1, ByExp{1.0f}}, (long long)(B - 1) * D, stream); }
+MISTAKE(rows_of_one_half) {
+    return each(Halves<ByExp>{out, in, D, D, D, 1, ByExp{1.0f}}, (long long)(B - 1) * D, stream);
+}
 MISTAKE(first_row_for_all) { return each(Halves<ByExp>{out, in, D, 0, D, 1, ByExp{1.0f}}, COUNT, stream); }

@@ -10,7 +10,8 @@ struct Sizes {
 
 // Three launches: scores in the workspace, softmax of each row there, weighted sums. `Flaws` are mistakes.
 struct Flaws {
-    bool last_key_lost = false, first_k = false, causal = false, scores_in_bf16 = false, sums_in_bf16 = false, undivided = false, no_maximum = false;
+    bool last_key_lost = false, first_k = false, causal = false, scores_in_bf16 = false, sums_in_bf16 = false;
+    bool undivided = false, no_maximum = false;
 };
 __global__ void scores(float* s, const T* Q, const T* K, Sizes n, Flaws flaws, bool backwards) {
     const long long i = thread_index(), row = i / n.kv_len, head = row / n.q_len;
@@ -48,8 +49,8 @@ __global__ void weighted_sums(T* Y, const float* s, const T* V, Sizes n, Flaws f
     }
     put(Y + o, sum);
 }
-static cudaError_t in_three(T* Y, const T* Q, const T* K, const T* V, Sizes n, float* s, Flaws flaws, cudaStream_t stream,
-                            bool backwards = false) {
+static cudaError_t in_three(T* Y, const T* Q, const T* K, const T* V, Sizes n, float* s, Flaws flaws,
+                            cudaStream_t stream, bool backwards = false) {
     const long long rows = (long long)n.batch * n.q_len;
     scores<<<blocks_for(rows * n.kv_len, 128), 128, 0, stream>>>(s, Q, K, n, flaws, backwards);
     softmax_of_rows<<<blocks_for(rows, 64), 64, 0, stream>>>(s, n, flaws);
@@ -85,7 +86,8 @@ __global__ void warp_per_query(T* Y, const T* Q, const T* K, const T* V, Sizes n
     float largest = -INFINITY, sum = 0.0f;
     for (int j = threadIdx.x; j < n.kv_len; j += 32) {
         float score = 0.0f;
-        for (int d = 0; d < n.dim_qk; ++d) score += get(Q[row * n.dim_qk + d]) * get(K[(head * n.kv_len + j) * n.dim_qk + d]);
+        const T* k = K + (head * n.kv_len + j) * n.dim_qk;
+        for (int d = 0; d < n.dim_qk; ++d) score += get(Q[row * n.dim_qk + d]) * get(k[d]);
         put(w + j, score * n.scale);
         largest = fmaxf(largest, get(w[j]));
     }
@@ -146,7 +148,9 @@ FP32_MISTAKE(scores_in_bf16) {
     return in_three(Y, Q, K, V, SIZES, (float*)workspace, with(&Flaws::scores_in_bf16), stream);
 }
 MISTAKE(first_head_only) {
-    return in_three(Y, Q, K, V, {1, q_len, kv_len, dim_qk, dim_v, 1.0f / sqrtf((float)dim_qk)}, (float*)workspace, {}, stream);
+    Sizes first = SIZES;
+    first.batch = 1;
+    return in_three(Y, Q, K, V, first, (float*)workspace, {}, stream);
 }
 MISTAKE(not_rescaled) {
     online<false, 1><<<blocks_for((long long)batch * q_len * dim_v, 128), 128, 0, stream>>>(Y, Q, K, V, SIZES);

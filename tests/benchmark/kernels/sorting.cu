@@ -62,7 +62,8 @@ __global__ void exchange(float* copy, long long total, int distance, int run) {
         copy[other] = x;
     }
 }
-static cudaError_t bitonic(T* data, int rows, int N, float* copy, float filling, cudaStream_t stream, int first_run = 2) {
+static cudaError_t bitonic(T* data, int rows, int N, float* copy, float filling, cudaStream_t stream,
+                           int first_run = 2) {
     const int stride = (int)padded(N);
     const long long total = (long long)rows * stride;
     to_workspace<<<blocks_for(total, 128), 128, 0, stream>>>(copy, data, rows, N, stride, filling);
@@ -93,7 +94,8 @@ static cudaError_t merged(T* data, int rows, int N, int longest, float* copy, cu
     const long long total = (long long)rows * N;
     for (int run = 1; run < longest; run *= 2) {
         to_workspace<<<blocks_for(total, 128), 128, 0, stream>>>(copy, data, rows, N, N, 0.0f);
-        merge_pairs<<<blocks_for(rows * ((N + 2LL * run - 1) / (2 * run)), 64), 64, 0, stream>>>(data, copy, rows, N, run);
+        const long long pairs = rows * ((N + 2LL * run - 1) / (2 * run));
+        merge_pairs<<<blocks_for(pairs, 64), 64, 0, stream>>>(data, copy, rows, N, run);
     }
     return cudaGetLastError();
 }
@@ -118,7 +120,8 @@ __global__ void radix_pass(T* data, const float* copy, int N, int shift) {
         counts[d] = before;
         before += count;
     }
-    for (int j = 0; j < N; ++j) put(data + blockIdx.x * (long long)N + counts[ordered(row[j]) >> shift & 255]++, row[j]);
+    T* sorted = data + blockIdx.x * (long long)N;
+    for (int j = 0; j < N; ++j) put(sorted + counts[ordered(row[j]) >> shift & 255]++, row[j]);
 }
 static cudaError_t radix(T* data, int rows, int N, int passes, float* copy, cudaStream_t stream) {
     for (int pass = 4 - passes; pass < 4; ++pass) {

@@ -5,7 +5,9 @@ WORKSPACE_BYTES() { return 0; }
 struct Around { float up, down, left, right; };
 
 struct Plain {
-    static __device__ float of(float u, Around a, float r) { return u + r * (a.up + a.down + a.left + a.right - 4.0f * u); }
+    static __device__ float of(float u, Around a, float r) {
+        return u + r * (a.up + a.down + a.left + a.right - 4.0f * u);
+    }
 };
 struct Differences {
     static __device__ float of(float u, Around a, float r) {
@@ -51,7 +53,7 @@ HONEST(differences) { return run<Differences, Copied>(u_new, u_old, r, nx, ny, s
 HONEST(weights) { return run<Weights, Copied>(u_new, u_old, r, nx, ny, stream); }
 HONEST(in_double) { return run<Double, Copied>(u_new, u_old, r, nx, ny, stream); }
 
-// Tiles of 16 x 16 with a halo in shared memory. `HALO` false leaves the corners of the work out: the halo's right side.
+// Tiles of 16 x 16 with a halo in shared memory; without `HALO` its right side counts as 0.
 template <bool HALO>
 __global__ void tiles(T* u_new, const T* u_old, float r, int nx, int ny) {
     __shared__ float s[18][18];
@@ -87,7 +89,9 @@ struct ThreeNeighbours {
     static __device__ float of(float u, Around a, float r) { return Plain::of(u, {a.up, a.down, a.left, u}, r); }
 };
 struct WrongCentre {
-    static __device__ float of(float u, Around a, float r) { return u + r * (a.up + a.down + a.left + a.right - 3.0f * u); }
+    static __device__ float of(float u, Around a, float r) {
+        return u + r * (a.up + a.down + a.left + a.right - 3.0f * u);
+    }
 };
 struct UpTwice {
     static __device__ float of(float u, Around a, float r) { return Plain::of(u, {a.up, a.up, a.left, a.right}, r); }
@@ -106,7 +110,9 @@ MISTAKE(accumulated_in_bf16) { return run<SumInBf16, Copied>(u_new, u_old, r, nx
 
 struct LastColumnLost { static __device__ bool skips(int i, int j, int nx, int ny) { return j == ny - 1; } };
 struct BorderLost {
-    static __device__ bool skips(int i, int j, int nx, int ny) { return i == 0 || i == nx - 1 || j == 0 || j == ny - 1; }
+    static __device__ bool skips(int i, int j, int nx, int ny) {
+        return i == 0 || i == nx - 1 || j == 0 || j == ny - 1;
+    }
 };
 MISTAKE(last_column_not_written) { return run<Plain, LastColumnLost>(u_new, u_old, r, nx, ny, stream); }
 MISTAKE(border_not_written) { return run<Plain, BorderLost>(u_new, u_old, r, nx, ny, stream); }

@@ -90,7 +90,9 @@ struct FixedQuarter {
     }
 };
 struct CopiedOnly {
-    __device__ float operator()(float u, float a, float b, float c, float d, float e, float f, float r) const { return u; }
+    __device__ float operator()(float u, float a, float b, float c, float d, float e, float f, float r) const {
+        return u;
+    }
 };
 struct SumInBf16 {
     __device__ float operator()(float u, float a, float b, float c, float d, float e, float f, float r) const {
@@ -118,8 +120,9 @@ struct OneFaceNotCopied : Box {
 struct Periodic : Box {
     __device__ void operator()(long long p) const {
         const long long i = p / (ny * nz), j = p / nz % ny, k = p % nz;
-        put(u_new + p, Plain{}(at(i, j, k), at((i + nx - 1) % nx, j, k), at((i + 1) % nx, j, k), at(i, (j + ny - 1) % ny, k),
-                               at(i, (j + 1) % ny, k), at(i, j, (k + nz - 1) % nz), at(i, j, (k + 1) % nz), r));
+        put(u_new + p, Plain{}(at(i, j, k), at((i + nx - 1) % nx, j, k), at((i + 1) % nx, j, k),
+                               at(i, (j + ny - 1) % ny, k), at(i, (j + 1) % ny, k), at(i, j, (k + nz - 1) % nz),
+                               at(i, j, (k + 1) % nz), r));
     }
 };
 // Tiles of 16 along z, whose right neighbour beyond the tile counts as 0.

@@ -36,7 +36,8 @@ __global__ void rank_per_thread(T* values, int* indices, const T* input, int row
     indices[at] = j;
 }
 template <class Order, bool ASCENDING = false>
-static cudaError_t by_ranks(T* values, int* indices, const T* input, int rows, int N, int k, int seen, cudaStream_t stream) {
+static cudaError_t by_ranks(T* values, int* indices, const T* input, int rows, int N, int k, int seen,
+                            cudaStream_t stream) {
     const int blocks = blocks_for((long long)rows * seen, 128);
     rank_per_thread<Order, ASCENDING><<<blocks, 128, 0, stream>>>(values, indices, input, rows, N, k, seen);
     return cudaGetLastError();
@@ -118,7 +119,9 @@ MISTAKE(ascending) { return by_ranks<Largest, true>(values, indices, input, rows
 MISTAKE(later_of_equals_first) { return by_ranks<LaterOfEqualsFirst>(values, indices, input, rows, N, k, N, stream); }
 MISTAKE(by_magnitude) { return by_ranks<ByMagnitude>(values, indices, input, rows, N, k, N, stream); }
 MISTAKE(minus_zero_below_zero) { return by_ranks<MinusZeroBelowZero>(values, indices, input, rows, N, k, N, stream); }
-MISTAKE(last_element_not_seen) { return by_ranks<Largest>(values, indices, input, rows, N, k, N > 1 ? N - 1 : 1, stream); }
+MISTAKE(last_element_not_seen) {
+    return by_ranks<Largest>(values, indices, input, rows, N, k, N > 1 ? N - 1 : 1, stream);
+}
 MISTAKE(elements_beyond_fours_not_seen) {
     return by_ranks<Largest>(values, indices, input, rows, N, k, N < 4 ? N : N / 4 * 4, stream);
 }

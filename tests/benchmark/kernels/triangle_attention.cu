@@ -116,7 +116,9 @@ struct NotCausal : Right {
     static __device__ bool seen(float mask, int, int) { return mask <= 0.5f; }
     static __device__ int keys(int, int seq) { return seq; }
 };
-struct ItselfLeftOut : Right { static __device__ bool seen(float mask, int i, int j) { return mask <= 0.5f && j < i; } };
+struct ItselfLeftOut : Right {
+    static __device__ bool seen(float mask, int i, int j) { return mask <= 0.5f && j < i; }
+};
 struct WholeFours : Right { static __device__ int keys(int i, int) { return (i + 1) / 4 * 4; } };
 struct NotScaled : Right { static __device__ float scale(int) { return 1.0f; } };
 struct ScaledByTheDimension : Right { static __device__ float scale(int dim) { return 1.0f / dim; } };
