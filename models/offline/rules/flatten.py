@@ -18,7 +18,13 @@ class Flatten(Rule):
     """Every access is `row * width + column` over the whole width: the two indices are one."""
 
     name: ClassVar[str] = "flatten_block"
-    answers: ClassVar[tuple[str, ...]] = ("narrow_loads", "redundant_threads", "stall_mix", "uncoalesced_access")
+    answers: ClassVar[tuple[str, ...]] = (
+        "narrow_loads",
+        "instruction_bound",
+        "redundant_threads",
+        "stall_mix",
+        "uncoalesced_access",
+    )
     worth: ClassVar[float] = 6.5
     metric: ClassVar[str] = "duration_us"
     why: ClassVar[str] = (
