@@ -138,12 +138,13 @@ if (@first_col >= {bound}) return;
 {rows}
     float @sums[@per_thread] = {{}};
     {heads}for (long long @first_k = 0; @first_k < {end}; @first_k += @chunk) {{
-        const int @taps = {end} - @first_k < @chunk ? (int)({end} - @first_k) : @chunk;
+        const int @taps = ({end}) - @first_k < @chunk ? (int)(({end}) - @first_k) : @chunk;
         __syncwarp();
         for (int @at = @lane; @at < 32 * @per_thread + @taps; @at += 32) {{
             const long long {col} = @first_col + @at;
             const long long {w.k} = @first_k;
-{indented(for_cells, 12)}            @cells[@warp][@at] = {col} + {w.k} < {bound} + {end} - 1 ? {text(w.cells)} : 0.0f;
+{indented(for_cells, 12)}            const bool @inside = {col} + {w.k} < ({bound}) + ({end}) - 1;
+            @cells[@warp][@at] = @inside ? {text(w.cells)} : 0.0f;
         }}
         {{
             const long long {col} = @first_col;

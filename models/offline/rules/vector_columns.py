@@ -138,14 +138,17 @@ class VectorColumns(Rule):
             given = ", ".join(text(n) for n in launch.arguments)
             roots = sorted({f"reinterpret_cast<size_t>({launch.argument(kernel, a.root)})" for a in found.wide})
             fits = f"if (({cols}) % {count} == 0 && ({' | '.join(roots)}) % 16 == 0) "
+            high = tall if found.row is not None else "1"  # without rows, more threads would do the same again
             calls_ = []
             for each in (count, 1):
-                grid = f"dim3({tiles_of}({cols}, {LANES * each}, 2147483647), {tiles_of}({rows}, {tall}, 65535))"
-                calls_.append(f"{{\n    {kernel.name}<{each}><<<{grid}, dim3({LANES}, {tall}){rest}>>>({given});\n}}")
+                grid = f"dim3({tiles_of}({cols}, {LANES * each}, 2147483647), {tiles_of}({rows}, {high}, 65535))"
+                calls_.append(f"{{\n    {kernel.name}<{each}><<<{grid}, dim3({LANES}, {high}){rest}>>>({given});\n}}")
             chain = f"{fits}{calls_[0]} else {calls_[1]}"
             edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chain, 4).lstrip()))
         edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
-        result = with_helper(with_helper(edited(source.text, edits), tall, tall_line), tiles_of, TILES)
+        result = with_helper(edited(source.text, edits), tiles_of, TILES)
+        if found.row is not None:
+            result = with_helper(result, tall, tall_line)
         if add_columns in code:
             result = with_helper(result, add_columns, ADD_COLUMNS)
         return with_helper(result, vector, COLUMNS)

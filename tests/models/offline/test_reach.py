@@ -130,6 +130,20 @@ def test_columns_are_taken_several_at_once() -> None:
     assert "gather<1>" in changed
 
 
+def test_columns_without_rows_are_done_once() -> None:
+    alone = """
+__global__ void sums(const float* a, const float* w, float* b, int n, int m) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= m) return;
+    for (int j = 0; j < n; ++j) atomicAdd(&b[c], w[j] * a[j * m + c]);
+}
+"""
+    changed = changes("vector_columns", program(alone, "sums<<<(m + 127) / 128, 128, 0, stream>>>(a, w, b, n, m);"))
+    assert changed is not None
+    assert changed.count("dim3(32, 1)") == 2
+    assert "threadIdx.y" not in changed
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
