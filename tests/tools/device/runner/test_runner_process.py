@@ -325,3 +325,41 @@ def test_work_beyond_the_given_stream_is_damage(start: Start) -> None:
 def test_a_single_pause_beyond_the_stream_is_the_hosts(start: Start) -> None:
     once = '{ static int c; if (c++) unsetenv("FAKE_BEYOND_US"); else setenv("FAKE_BEYOND_US", "2000", 1);\n'
     assert run(start(GOOD.replace("{\n", once, 1))).damage == ()
+
+
+def test_threads_that_stay_are_damage_and_those_that_end_are_not(start: Start) -> None:
+    before = "#include <pthread.h>\nstatic void* wait(void* seconds) { sleep((long)seconds); return NULL; }"
+    body = "{{ pthread_t t; pthread_create(&t, NULL, wait, (void*){}); {} {}"
+    stays = start(body.format("100l", "", GOOD.strip()[1:]), before=before)
+    assert "1 threads were started and are still there after the call" in run(stays).damage
+    assert "2 threads were started and are still there after the call" in stays.call().damage
+    ends = start(body.format("0l", "pthread_join(t, NULL); usleep(20000);", GOOD.strip()[1:]), before=before)
+    assert run(ends).damage == ()
+
+
+def test_device_memory_that_each_call_keeps_is_damage_after_the_third(start: Start) -> None:
+    takes = (
+        'static long left = 1 << 30; left -= %s; char t[32]; sprintf(t, "%%ld", left); setenv("FAKE_FREE_BYTES", t, 1);'
+    )
+    leaks = start("{" + takes % "4096" + GOOD.strip()[1:], before="#include <stdio.h>")
+    assert [run(leaks).damage, leaks.call().damage] == [(), ()]
+    assert leaks.call().damage == ("call after call keeps some of device memory, the last one 4,096 bytes",)
+    once = start("{ static int c;" + takes % "(c++ == 1 ? 4096 : 0)" + GOOD.strip()[1:], before="#include <stdio.h>")
+    assert [run(once).damage, *(once.call().damage for _ in range(4))] == [()] * 5
+
+
+def test_no_memory_becomes_executable_after_loading(start: Start) -> None:
+    body = """{
+      char* page = (char*)((size_t)(void*)&scale_add & ~4095ul);
+      y[0] = mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
+      y[1] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+      y[2] = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED; return 0; }"""
+    runner = start(body, before="#include <sys/mman.h>")
+    seen = run(runner).outputs["y"][:3].tolist()
+    assert seen == ([0.0, 0.0, 1.0] if runner.isolation.system_calls else [1.0, 1.0, 1.0])
+
+
+def test_the_hosts_memory_is_limited_without_a_limit_on_addresses(start: Start) -> None:
+    body = "{ y[0] = malloc((size_t)2 << 30) != NULL; y[1] = malloc((size_t)100 << 20) != NULL; return 0; }"
+    seen = run(start(body, limits=Limits(memory_bytes=None, data_bytes=1 << 30))).outputs["y"][:2].tolist()
+    assert seen == [0.0, 1.0]

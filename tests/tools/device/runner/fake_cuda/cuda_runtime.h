@@ -32,6 +32,11 @@ enum { cudaStreamNonBlocking = 1 };
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { *s = nullptr; return cudaSuccess; }
 inline cudaError_t cudaSetDevice(int) { return getenv("FAKE_NO_GPU") ? cudaErrorInvalidValue : cudaSuccess; }
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
-inline cudaError_t cudaMemGetInfo(size_t* f, size_t* t) { *f = *t = size_t{1} << 30; return cudaSuccess; }
+inline cudaError_t cudaMemGetInfo(size_t* f, size_t* t) {
+  const char* free_bytes = getenv("FAKE_FREE_BYTES");
+  *t = size_t{1} << 30;
+  *f = free_bytes ? strtoull(free_bytes, nullptr, 10) : *t;
+  return cudaSuccess;
+}
 inline const char* cudaGetErrorName(cudaError_t) { return "cudaErrorFake"; }
 inline const char* cudaGetErrorString(cudaError_t e) { return e == cudaErrorIllegalAddress ? "an illegal memory access was encountered" : "invalid argument"; }
