@@ -4,7 +4,7 @@ A multiprocessor works on its resident blocks at once. Each block needs every pi
 waits for what it has asked for:
 
 * pipes: instruction issue (4 warp instructions per clock), double precision, special functions, integers, and the one
-  data pipe of L1 and shared memory (one 128-byte line looked up, or one wavefront, per clock);
+  data pipe of L1 and shared memory (one wavefront per clock: a pass through the banks);
 * latency: rounds of loads that are in flight together, each as long as the slowest of them (L1, L2, DRAM); shared
   memory, shuffles, barriers and dependent arithmetic in a row.
 
@@ -102,7 +102,7 @@ class LaunchCost(Record):
     special_us: float
     integer_us: float
     l1_us: float
-    """L1 lookups and shared-memory wavefronts, which share a pipe."""
+    """Wavefronts of global and shared memory, which share a pipe."""
     shared_us: float
     """The wavefronts alone."""
     latency_us: float
@@ -187,14 +187,14 @@ def _pipe_cycles(launch: LaunchCounters, gpu: GpuModel) -> dict[str, float]:
     fp64_per_clock = gpu.fp64_tflops * 1e6 / (2.0 * WARP * gpu.multiprocessors * gpu.sm_clock_mhz)
     fp32_per_clock = gpu.fp32_tflops * 1e6 / (2.0 * WARP * gpu.multiprocessors * gpu.sm_clock_mhz)
     wavefronts = launch.total("wavefronts", "shared", atomic=None) + SHARED_ATOMIC_CYCLES * launch.shared_atomics / WARP
-    lines = launch.total("cache_lines", "global", atomic=None)
+    wavefronts += launch.total("wavefronts", "global", atomic=None)
     cycles = {
         "issue": (WARP_INSTRUCTIONS * warps * launch.blocks + arithmetic + other) / ISSUE_PER_CLOCK,
         "fp32": mix.fp32 / fp32_per_clock,
         "fp64": mix.fp64 / fp64_per_clock,
         "special": mix.special / SPECIAL_PER_CLOCK,
         "integer": integer / INTEGER_PER_CLOCK,
-        "l1": lines + wavefronts,
+        "l1": wavefronts,
     }
     per_block = {name: value / launch.blocks for name, value in cycles.items()}
     per_block["l1"] += launch.shared_same_address_atomics * SHARED_ATOMIC_CYCLES
@@ -219,16 +219,16 @@ def _block_latency(launch: LaunchCounters, gpu: GpuModel, waves: float, together
 
 
 def _load_latency(launch: LaunchCounters, gpu: GpuModel, waves: float, together: int) -> float:
-    """Cycles that one warp waits for global memory: its rounds of loads, each as long as its slowest load."""
+    """Cycles that the busiest warp waits for global memory: its rounds of loads, each as long as its slowest load."""
     per_block = math.ceil(launch.threads_per_block / WARP)
     requests = launch.total("requests", "global", write=False)
-    loads = requests / (per_block * launch.blocks)
-    if not loads:
+    loads = launch.busiest_loads
+    if not loads or not requests:
         return 0.0
     # Between two groups lies a barrier; a store that might change what is read ends a group, too.
     in_flight = min(LOADS_IN_FLIGHT, launch.load_positions) if launch.rolled else LOADS_IN_FLIGHT
     groups = launch.load_groups + launch.store_groups / (LOADS_IN_FLIGHT if launch.unaliased else 1.0)
-    rounds = min(loads, max(groups / launch.threads, loads / in_flight))
+    rounds = min(loads, max(groups, loads / in_flight))
     together_in_flight = loads / rounds
     missing = _any_of(together_in_flight, launch.total("missed_requests", "global", write=False) / requests)
     new_line = _any_of(together_in_flight, launch.total("line_missed_requests", "global", write=False) / requests)

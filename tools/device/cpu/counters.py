@@ -33,7 +33,7 @@ class SiteCounters(Record):
     cache_lines: float = 0.0
     """128-byte lines, summed over the requests."""
     wavefronts: float = 0.0
-    """Passes through the banks of shared memory; of global atomics: lanes on one address follow each other."""
+    """Passes through the banks of shared memory or L1; of global atomics: lanes on one address follow each other."""
     missed_sectors: float = 0.0
     """Of loads: sectors that were not in the block's share of the L1."""
     missed_requests: float = 0.0
@@ -81,8 +81,10 @@ class LaunchCounters(Record):
     cold_read_bytes: float = 0.0
     """Of these, bytes that nothing in this call touched before."""
     cold_write_bytes: float = 0.0
+    busiest_loads: float = 0.0
+    """Global loads of the thread of a block that makes most: the others of its block wait for it."""
     load_groups: float = 0.0
-    """Groups of global loads of each thread, summed: between two groups lies a barrier."""
+    """Groups that they come in: between two groups lies a barrier."""
     store_groups: float = 0.0
     """More groups if a global store that might alias also ends a group."""
     load_positions: float = 1.0
@@ -225,6 +227,8 @@ _FIELDS: dict[Space, dict[str, str]] = {
     "local": _REQUESTS,
 }
 """What is kept of each site, by memory space: our name, and the runtime's."""
+_OF_A_BLOCK = ("busiest_loads", "load_groups", "store_groups")
+"""What is averaged over the traced blocks."""
 _DISTINCT = {
     "read_bytes": "unique_read_bytes", "write_bytes": "unique_write_bytes", "cold_read_bytes": "cold_read_bytes",
     "cold_write_bytes": "cold_write_bytes",
@@ -232,8 +236,8 @@ _DISTINCT = {
 """What the runtime has extrapolated to all blocks: they may touch the same bytes."""
 _TRACED = (
     "idle_threads", "redundant_threads", "repeated_stores", "stores", "read_bytes", "write_bytes", "cold_read_bytes",
-    "cold_write_bytes", "load_groups", "store_groups", "load_positions", "local_bytes", "mix", "special_ops",
-    "double_ops", "sites", "sampled_blocks",
+    "cold_write_bytes", "busiest_loads", "load_groups", "store_groups", "load_positions", "local_bytes", "mix",
+    "special_ops", "double_ops", "sites", "sampled_blocks",
 )  # fmt: skip
 """What is known of traced blocks alone."""
 
@@ -269,8 +273,6 @@ def _launch(
             "repeated_stores",
             "stores",
             "local_bytes",
-            "load_groups",
-            "store_groups",
         )
     }
     all_blocks = raw["blocks"] / raw["ran_blocks"] if raw["ran_blocks"] else 1.0
@@ -285,6 +287,7 @@ def _launch(
         **{name: float(raw.get(field, 0)) for name, field in _DISTINCT.items()},
         unaliased=source is not None and base_name(raw["kernel"]) in source.unaliased,
         rolled=source is not None and base_name(raw["kernel"]) in source.rolled,
+        **{name: raw.get(name, 0) / (raw.get("sampled_blocks") or 1) for name in _OF_A_BLOCK},
         load_positions=sum(loads) / max(loads) if loads else 1.0,
         mix=total_mix((mix, warps) for mix, warps, _ in code) if code else None,
         special_ops=sum(mix.special_calls * threads for mix, _, threads in code),

@@ -8,7 +8,8 @@ import math
 import pytest
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
-from cudamaster.tools.device.cpu.cost import call_cost_us, floor_us
+from cudamaster.tools.device.cpu.cost import call_cost_us
+from cudamaster.tools.device.cpu.counters import Counters
 from cudamaster.tools.device.cpu.device import CpuDevice
 from cudamaster.tools.device.gpu_model import gpu_model
 from cudamaster.tools.records import Candidate
@@ -102,6 +103,6 @@ def test_baselines_are_estimated_as_recorded(host: Host) -> None:
         build = device.build(Candidate(source=task.source(kind)), task, kind)
         assert build.ok, build.log
         counters = device.count(build, task, kind, case, device._arrays(task, kind, case, 1))
-        floor = floor_us(task.min_bytes(case.sizes, kind), task.min_flops(case.sizes), device.gpu)
-        estimate = call_cost_us(counters, device.gpu, floor_us=floor)
-        assert abs(math.log(estimate / row["estimated_us"])) < math.log(1.2), row
+        estimate = call_cost_us(counters, device.gpu, floor_us=row["floor_us"])
+        recorded = call_cost_us(Counters.model_validate(row["counters"]), device.gpu, floor_us=row["floor_us"])
+        assert abs(math.log(estimate / recorded)) < math.log(1.2), (row["unit"], row["case"])

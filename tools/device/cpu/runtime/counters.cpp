@@ -179,6 +179,7 @@ const char* cpusim_counters_json() {
             number(out, "local_bytes", r.local_bytes);
             number(out, "cold_read_bytes", r.cold_read_bytes);
             number(out, "cold_write_bytes", r.cold_write_bytes);
+            number(out, "busiest_loads", r.busiest_loads);
             number(out, "load_groups", r.load_groups);
             number(out, "store_groups", r.store_groups);
             number(out, "truncated", r.truncated);

@@ -29,7 +29,7 @@ struct Site {
     int line, bytes;
     bool write, atomic;
     uint64_t requests[3], sectors[3], lines[3], lanes[3], accesses[3];  // global, shared, local
-    uint64_t wavefronts;                                                // shared; global atomics: passes
+    uint64_t wavefronts;                                                // passes through the banks; of atomics: on one address
     uint64_t missed_sectors, missed_requests;                           // loads: not in the block's share of the L1
     uint64_t line_missed_requests;                                      // nor any other sector of their line
     uint64_t request_bytes;                                             // global: bytes that lanes asked for
@@ -51,7 +51,7 @@ struct LaunchRecord {
     uint64_t atomics, shared_atomics, atomic_addresses, same_address_atomics, same_slice_atomics, float_atomics, shared_same_address;
     uint64_t blocks, ran_blocks, sampled_blocks;
     uint64_t idle_threads, redundant_threads, repeated_stores, stores, unique_read_bytes, unique_write_bytes, local_bytes, truncated;
-    uint64_t cold_read_bytes, cold_write_bytes, load_groups, store_groups;
+    uint64_t cold_read_bytes, cold_write_bytes, busiest_loads, load_groups, store_groups;
     std::vector<Site> sites;
     std::vector<CodeCount> code;
 };
