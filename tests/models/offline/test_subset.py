@@ -13,7 +13,7 @@ from cudamaster.tools.records import Candidate, Status
 
 SUBSET = (
     "gelu-fp32", "swiglu-bf16", "dot_product-fp32", "mse_loss-bf16", "softmax-fp32", "layer_norm-fp32",
-    "prefix_sum-fp32", "sorting-fp32", "matrix_vector_mul-bf16", "spmv_csr-fp32", "conv_2d-fp32", "square_matrix_mul-fp32",
+    "prefix_sum-fp32", "sorting-fp32", "matrix_vector_mul-bf16", "spmv_csr-fp32", "top_k-fp32", "monte_carlo_int-bf16",
 )  # fmt: skip
 
 
