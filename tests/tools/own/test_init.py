@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ from .conftest import EXAMPLES
 RMS = EXAMPLES / "torch_extension/csrc/rms_norm.cu"
 REFERENCE = f"{EXAMPLES / 'torch_extension/reference.py'}:rms_norm"
 SOFTMAX: dict[str, Any] = {"include": [EXAMPLES / "cmake_project/include"], "defines": {"ACME_ROWS_PER_BLOCK": "128"}}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home for all tests that build: the cpu device's runtime is compiled once."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDAMASTER_HOME", str(folder))
+        yield folder
 
 
 def test_a_template_becomes_a_task_in_both_precisions(tmp_path: Path) -> None:
@@ -172,8 +182,7 @@ def test_sizes_that_a_kernel_need_not_handle(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_sizes_at_which_the_original_fails_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDAMASTER_HOME", str(tmp_path / "home"))
+def test_sizes_at_which_the_original_fails_are_left_out(tmp_path: Path, home: Path) -> None:
     (tmp_path / "k.cu").write_text(
         "__global__ void k(float* y, const float* x, int n) {\n"
         "    int i = blockIdx.x * 32 + threadIdx.x;\n    y[i] = 2 * x[i];\n}\n"
@@ -185,8 +194,7 @@ def test_sizes_at_which_the_original_fails_are_left_out(tmp_path: Path, monkeypa
 
 
 @pytest.mark.slow
-def test_the_original_is_tried_and_then_judges_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDAMASTER_HOME", str(tmp_path / "home"))
+def test_the_original_is_tried_and_then_judges_others(tmp_path: Path, home: Path) -> None:
     made = init(EXAMPLES / "cmake_project/src/softmax.cu", tmp_path / "t", device="cpu", **SOFTMAX)
     assert made.checked.startswith("ran on the cpu device at 4 sizes, no race")
     task, device = load_task(str(tmp_path / "t")), CpuDevice()
@@ -210,8 +218,7 @@ def test_the_original_is_tried_and_then_judges_others(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.slow
-def test_shapes_that_are_too_small_or_too_big_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDAMASTER_HOME", str(tmp_path / "home"))
+def test_shapes_that_are_too_small_or_too_big_are_noticed(tmp_path: Path, home: Path) -> None:
     file = EXAMPLES / "cmake_project/src/softmax.cu"
     small = init(file, tmp_path / "small", device="cpu", shapes={"probs": "rows"}, **SOFTMAX)
     assert "FAILED" in small.checked
