@@ -90,7 +90,7 @@ def runtime_library(root: Path | None = None) -> Path:
             )
         except subprocess.TimeoutExpired:
             raise DeviceUnavailable(
-                f"the cpu device's runtime took more than {RUNTIME_SECONDS} s to compile: try again on a quieter machine"
+                f"compiling the cpu device's runtime took more than {RUNTIME_SECONDS} s: try again on an idle machine"
             ) from None
         if done.returncode != 0:
             raise DeviceUnavailable(
