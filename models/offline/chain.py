@@ -10,7 +10,7 @@ from .syntax import Source
 
 def apply_all(source: str, setting: Setting, passes: int = 2) -> tuple[str, tuple[str, ...]]:
     """Return the source after every rule that applies, in their order, and the rules' names."""
-    done = []
+    done: list[str] = []
     for _ in range(passes):
         for rule in RULES:
             changed = rule.changes(Source(source), setting)
