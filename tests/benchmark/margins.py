@@ -22,6 +22,15 @@ EXACT = 1e9
 """What `compare` calls a broken exact comparison, or a NaN out of place."""
 
 
+FIFTY = ("dot_product", "gelu", "matrix_mul", "softmax", "spmv_csr", "stencil_2d")
+"""One task for each kind of bound: sums, functions, products, rows, gathered rows, few terms."""
+
+
+def many_seeds(name: str) -> range:
+    """Return the seeds of a task's slow tests: fifty for one task of a kind, ten for the others."""
+    return range(50 if name in FIFTY else 10)
+
+
 def variants(name: str):
     """Return the honest variants of a task by name; a task without any has the float64 reference only."""
     try:

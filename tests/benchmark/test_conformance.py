@@ -11,7 +11,7 @@ from cudamaster.benchmark.inputs import draw
 from cudamaster.benchmark.registry import load_task, task_names
 from cudamaster.benchmark.storage import from_storage, to_storage
 from cudamaster.benchmark.task import CaseSet
-from cudamaster.tests.benchmark.margins import EXACT, honest_ratios, mutant_effects, small_cases
+from cudamaster.tests.benchmark.margins import EXACT, honest_ratios, many_seeds, mutant_effects, small_cases
 
 pytestmark = pytest.mark.filterwarnings("error")
 units = pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_honest_variants_use_at_most_half_of_the_bound(task, precision):
 @pytest.mark.slow
 @units
 def test_honest_variants_use_at_most_half_of_the_bound_over_many_seeds(task, precision):
-    for variant, case, seed, value in honest_ratios(task, precision, range(50), every=4):
+    for variant, case, seed, value in honest_ratios(task, precision, many_seeds(task.name), every=4):
         assert value <= 0.5, f"{variant} at {case.name}, seed {seed}: {value:.3g} of the bound"
 
 
@@ -173,7 +173,7 @@ def test_mutants_are_rejected(task, precision):
 @pytest.mark.slow
 @units
 def test_mutants_are_rejected_over_many_seeds(task, precision):
-    for seed in range(1, 50):
+    for seed in many_seeds(task.name)[1:]:
         effects = mutant_effects(task, precision, seed, enough=1.0)
         assert [name for name, effect in effects.items() if effect <= 1] == [], f"seed {seed}"
 
