@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..benchmark.registry import task_names
 from ..benchmark.scoring import geometric_mean, tau_curve
-from .offline_screen import CHECKED, TIMED, Screened, read_screened
+from .offline_screen import Screened, read_screened
 
 THRESHOLDS = (1.0, 1.1, 1.5, 2.0, 5.0, 10.0, 100.0)
 FASTER, EFFICIENT = 1.1, 0.5
@@ -24,7 +24,8 @@ def page(rows: Sequence[Screened]) -> str:
         "",
         f"Measured on {', '.join(gpus) or 'no GPU'}. Every rule of the offline model that applies, one after the other "
         "with no judge in between, on the baseline of each unit. The result was checked by the judge's comparison at "
-        f"up to {CHECKED + 1} small and hidden cases, and timed with a cold L2 at up to {TIMED} sizes of the paper "
+        f"up to {max((r.checked for r in rows), default=0)} small and hidden cases, and timed with a cold L2 at up to "
+        f"{max((len(r.cases) for r in rows), default=0)} sizes of the paper "
         "set in one pair of processes. **This is no suite**: no rounds and no repairs, fewer cases, no intervals. A "
         "suite (`cudamaster bench --model offline`) keeps only what is proved faster; here a rule that hurts stays in.",
         "",
