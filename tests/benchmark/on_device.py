@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from cudamaster.benchmark.contract import Precision
-from cudamaster.benchmark.registry import load_task
+from cudamaster.benchmark.registry import load_task, task_names
 from cudamaster.benchmark.task import Case, CaseSet, Task
 from cudamaster.tools.device.cpu.device import CpuDevice
 from cudamaster.tools.device.cuda.device import CudaDevice
@@ -282,6 +282,12 @@ def table(result: dict[str, Any]) -> str:
         for unit, found in units
         for name, why in found.get("declined", {}).items()
     ]
+    shown = {unit for unit, _ in units}
+    absent = [name for name in task_names() if any(f"{name}-{precision}" not in shown for precision in Precision)]
+    if result.get("notes"):
+        lines += ["", *result["notes"]]
+    if absent:
+        lines += ["", f"Not run here, or in one precision only: {', '.join(absent)}."]
     if outside:
         lines += ["", "Libraries that round more than the task allows, which the judge rejects:", "", *outside]
     if declined:

@@ -111,6 +111,7 @@ def test_the_table_names_the_worst_honest_and_the_weakest_wrong_result():
     assert "A GPU, driver 1.2, nvcc 3, 2026-01-02" in text
     assert "| dot-fp32 | 7 | 1 + 1 | 0.500 | BLAS, N=5 | 2 of 2 | in bf16 | 3.14 |" in text
     assert "rejects:\n\n- dot-fp32: coarse BLAS: 7 at N=6" in text
+    assert "Not run here, or in one precision only: batch_norm, " in text
     assert "- dot-fp32: BLAS: 2 cases, first N=1: RuntimeError: too small" in text
 
 
