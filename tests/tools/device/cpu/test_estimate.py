@@ -41,7 +41,7 @@ def test_estimates_rank_as_measured(group: str) -> None:
     assert timed.within(rows, 2.0) >= 0.9
 
 
-def test_estimates_rank_what_no_constant_was_set_by() -> None:
+def test_estimates_rank_what_constants_were_not_fitted_to() -> None:
     rows = timed.held_out(ROWS)
     assert len(rows) >= 100
     assert timed.spearman(rows) >= 0.9
