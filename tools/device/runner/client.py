@@ -541,9 +541,9 @@ class RunnerProcess:
         """Time `repetitions` calls one by one with the device's clock, `walls` with the host's, or return the failure.
 
         cold: the L2 is evicted before each call; warm: it is not; empty: cold, and a kernel that does nothing instead.
-        Cold calls get other data each: the values of each array turned round by a random part of its length, and some of
-        them in place of others, so that an answer kept from another call is wrong. `turn` fixes that part for all of
-        them; 0 is the case's own data.
+        Cold calls get other data each: the values of each array turned round by a random part of its length, and some
+        of them in place of others, so that an answer kept from another call is wrong. `turn` fixes that part for all
+        of them; 0 is the case's own data.
 
         Raises:
             Unsupported: this device has no clock of its own.
