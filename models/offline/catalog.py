@@ -24,27 +24,32 @@ from .rules.tile_transpose import TileTranspose
 from .rules.vector_columns import VectorColumns
 from .rules.vectorize import Vectorize
 
-RULES: tuple[Rule, ...] = (
-    RankMerge(),
-    BlockScan(),
-    TileProduct(),
-    SlidingWindow(),
-    RowCooperative(),
-    GridStride(),
-    BlockReduce(),
-    VectorColumns(),
-    SwapAxes(),
-    TileTranspose(),
-    FloatLiterals(),
-    Flatten(),
-    FuseLevels(),
-    FuseLaunches(),
-    SpreadRows(),
-    Vectorize(),
-    HoistColumns(),
-    ShareTrigonometry(),
-    NarrowIndex(),
-    Restrict(),
+RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (
+            RankMerge(),
+            BlockScan(),
+            TileProduct(),
+            SlidingWindow(),
+            RowCooperative(),
+            GridStride(),
+            BlockReduce(),
+            VectorColumns(),
+            SwapAxes(),
+            TileTranspose(),
+            FloatLiterals(),
+            Flatten(),
+            FuseLevels(),
+            FuseLaunches(),
+            SpreadRows(),
+            Vectorize(),
+            HoistColumns(),
+            ShareTrigonometry(),
+            NarrowIndex(),
+            Restrict(),
+        ),
+        key=lambda rule: -rule.worth,
+    )
 )
 
 

@@ -19,7 +19,7 @@ class FuseLaunches(Rule):
 
     name: ClassVar[str] = "fuse_launches"
     answers: ClassVar[tuple[str, ...]] = ("fusible_launches", "launch_or_sync_bound")
-    worth: ClassVar[float] = 1.35
+    worth: ClassVar[float] = 1.45
     metric: ClassVar[str] = "duration_us"
     why: ClassVar[str] = (
         "the kernels run one after another over the same grid, and what a block needs of the kernel before is what the "

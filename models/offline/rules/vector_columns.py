@@ -79,7 +79,7 @@ class VectorColumns(Rule):
 
     name: ClassVar[str] = "vector_columns"
     answers: ClassVar[tuple[str, ...]] = ("uncoalesced_access", "narrow_loads", "stall_mix", "excess_traffic")
-    worth: ClassVar[float] = 5.0
+    worth: ClassVar[float] = 6.2
     metric: ClassVar[str] = "global_load_requests"
     why: ClassVar[str] = (
         "what does not depend on the column (indices, weights, masks, loop overhead) is done again for each one: give "

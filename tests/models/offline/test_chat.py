@@ -8,6 +8,7 @@ from pathlib import Path
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
 from cudamaster.models.offline import OfflineChat
+from cudamaster.models.offline.tuning import tunings
 from cudamaster.models.parse import parse_plan, parse_repair, parse_source, parse_spec
 from cudamaster.prompts.brief import AgentName, Attempt, Brief, Plan
 from cudamaster.prompts.render import render
@@ -56,7 +57,7 @@ def test_the_planner_says_so_when_nothing_is_left() -> None:
     source = parse_source(ask(brief("coder", plan=Plan(strategy="block_reduce"))), "dot_product")
     history = tuple(
         Attempt(round=i + 1, attempt=0, strategy=s, status="wrong")
-        for i, s in enumerate(("vectorize", "restrict_readonly", "block_reduce"))
+        for i, s in enumerate(("vectorize", "restrict_readonly", "block_reduce", *tunings(source)))
     )
     plan = parse_plan(ask(brief("planner", source=source, history=history)))
     assert plan.strategy == "none"
