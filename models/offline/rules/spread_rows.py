@@ -18,7 +18,7 @@ class SpreadRows(Rule):
 
     name: ClassVar[str] = "spread_rows"
     answers: ClassVar[tuple[str, ...]] = ("too_few_blocks", "low_occupancy", "stall_mix")
-    worth: ClassVar[float] = 3.0
+    worth: ClassVar[float] = 1.42
     metric: ClassVar[str] = "duration_us"
     why: ClassVar[str] = (
         "there is one block to a row, and with few or long rows that leaves multiprocessors idle: share each row "
