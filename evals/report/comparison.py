@@ -51,7 +51,9 @@ def comparison_page(arms: Arms, title: str) -> str:
     shown = [(f"{word.capitalize()}: share of units", tau_chart(curves), names)]
     costs = [(p.arm, p.tokens, p.geomean) for p in points if p.tokens]
     if len(costs) > 1:
-        shown.append(("Cost against gain", cost_chart(costs, "tokens a unit", f"{word}, geometric mean"), []))
+        shown.append(
+            ("Cost against gain", cost_chart(costs, "tokens a unit", f"{word}, geometric mean", named=True), [])
+        )
     shown += [
         (f"{found.second} against {found.first}", ratio_chart(found.ratios, found.first, found.second), [])
         for found in comparisons

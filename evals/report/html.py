@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
+
+from ... import __version__
 
 
 def render(template: str, **values: Any) -> str:
@@ -29,7 +30,7 @@ def _environment() -> jinja2.Environment:
     environment.globals |= {
         "style": Markup((here / "style.css").read_text()),
         "script": Markup((here / "page.js").read_text()),
-        "version": version("cudamaster"),
+        "version": __version__,
     }
     environment.filters |= {"factor": factor, "diff": _diff}
     return environment

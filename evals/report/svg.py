@@ -70,9 +70,10 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
 
 
-def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> str:
-    """Return a text."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(content)}</text>'
+def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start", turned: float = 0.0) -> str:
+    """Return a text, `turned` by degrees, clockwise."""
+    turn = f' transform="rotate({turned:.1f} {x:.1f} {y:.1f})"' if turned else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}"{turn}>{escape(content)}</text>'
 
 
 def rect(x: float, y: float, width: float, height: float, kind: str, tip: str = "") -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tenacity
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.task import Unit
 from cudamaster.evals import bench as module
@@ -30,21 +31,27 @@ NODES = 3
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def cluster() -> Iterator[Any]:
     """A head without room for units, and nodes that have room for one each."""
     ray = pytest.importorskip("ray", reason="Ray is in the extra `ray`")
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    for _ in range(NODES):
-        made.add_node(num_cpus=1, object_store_memory=80 * 2**20)
-    ray.init(address=made.address, log_to_driver=False)
+    made = Cluster()
     try:
+        _add_node(made, num_cpus=0, include_dashboard=False)
+        for _ in range(NODES):
+            _add_node(made, num_cpus=1)
+        ray.init(address=made.address, log_to_driver=False)
         yield made
     finally:
         ray.shutdown()
         made.shutdown()
+
+
+@tenacity.retry(stop=tenacity.stop_after_attempt(4), reraise=True)
+def _add_node(cluster: Any, **options: Any) -> None:
+    """Ray gives a node 30 s to start, which a busy machine may not make."""
+    cluster.add_node(object_store_memory=80 * 2**20, **options)
 
 
 def node_of(cluster: Any, pid: int) -> Any:

@@ -10,8 +10,8 @@ from .. import svg
 from ..svg import LEFT, RIGHT, TOP
 
 
-def cost_chart(points: Sequence[tuple[str, float, float]], cost: str, word: str = "speedup") -> Markup:
-    """Return gain against cost: (name, cost, gain) each."""
+def cost_chart(points: Sequence[tuple[str, float, float]], cost: str, word: str, *, named: bool = False) -> Markup:
+    """Return gain against cost: (name, cost, gain) each, with its name beside it if `named`."""
     bottom = 210
     x = svg.log_axis([c for _, c, _ in points], LEFT, RIGHT)
     y = svg.log_axis([1.0, *(g for _, _, g in points)], bottom, TOP)
@@ -20,7 +20,7 @@ def cost_chart(points: Sequence[tuple[str, float, float]], cost: str, word: str 
         parts.append(
             svg.dot(x.at(spent), y.at(gain), "point series0", f"{name}: {gain:.3g}x for {svg.number(spent)} {cost}")
         )
-    if len(points) <= 8:
+    if named:
         for name, spent, gain in points:
             near = x.at(spent) > (LEFT + RIGHT) / 2
             parts.append(

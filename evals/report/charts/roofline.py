@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import atan2, degrees, sqrt
 
 from markupsafe import Markup
 
@@ -35,8 +36,11 @@ def roofline_chart(stories: Sequence[Story], gpu: GpuModel) -> Markup:
             svg.path([(x.at(start), y.at(start * slope)), (x.at(knee), y.at(peak)), (RIGHT, y.at(peak))], "roof")
         )
         parts.append(svg.text(RIGHT, y.at(peak) - 4, f"{name}, {peak:.0f} TFLOP/s", "tick", "end"))
-    start = max(x.low, y.low / slope)
-    parts.append(svg.text(x.at(start * 2), y.at(start * slope * 2) + 16, f"memory, {gpu.dram_gbps:.0f} GB/s", "tick"))
+    start, knee = max(x.low, y.low / slope), gpu.fp32_tflops / slope
+    turned = degrees(atan2(y.at(gpu.fp32_tflops) - y.at(start * slope), x.at(knee) - x.at(start)))
+    middle = sqrt(start * knee)
+    words = f"memory, {gpu.dram_gbps:.0f} GB/s"
+    parts.append(svg.text(x.at(middle) - 4, y.at(middle * slope) - 5, words, "tick", "middle", turned))
     for story, before, after in pairs:
         places = []
         for point, kind, word in ((before, "before", "baseline"), (after, "after", "winner")):
