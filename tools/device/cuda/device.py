@@ -168,11 +168,14 @@ class CudaDevice:
             CallFailed: the call failed.
         """
         arrays = case_arrays(task, precision, case)
-        with phase("profile"), tempfile.TemporaryDirectory() as folder:
+        with (
+            phase("profile"),
+            gpu_lock(self.facts.uuid, f"profiling {task.name}-{precision}"),
+            tempfile.TemporaryDirectory() as folder,
+        ):
             return profile_with_ncu(
                 self.host_program, build, task, precision, case, arrays, gpu=self.facts.gpu,
                 environment=self.environment, folder=Path(folder),
-                hold=lambda: gpu_lock(self.facts.uuid, f"profiling {task.name}-{precision}"),
             )  # fmt: skip
 
     def sanitize(self, build: Build, task: Task, precision: Precision, case: Case) -> tuple[CaseEvidence, ...]:

@@ -348,6 +348,11 @@ def test_device_memory_that_each_call_keeps_is_damage_after_the_third(start: Sta
     assert [run(once).damage, *(once.call().damage for _ in range(4))] == [()] * 5
 
 
+def test_device_memory_that_others_take_is_no_damage(start: Start) -> None:
+    runner = start(GOOD, environment={"FAKE_FREE_DRIFT": "65536"})
+    assert [run(runner).damage, *(runner.call().damage for _ in range(4))] == [()] * 5
+
+
 def test_no_memory_becomes_executable_after_loading(start: Start) -> None:
     body = """{
       char* page = (char*)((size_t)(void*)&scale_add & ~4095ul);

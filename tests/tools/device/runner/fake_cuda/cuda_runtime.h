@@ -36,6 +36,8 @@ inline cudaError_t cudaMemGetInfo(size_t* f, size_t* t) {
   const char* free_bytes = getenv("FAKE_FREE_BYTES");
   *t = size_t{1} << 30;
   *f = free_bytes ? strtoull(free_bytes, nullptr, 10) : *t;
+  static size_t asked = 0;  // another process takes some memory all the time
+  if (const char* drift = getenv("FAKE_FREE_DRIFT")) *f -= ++asked * strtoull(drift, nullptr, 10);
   return cudaSuccess;
 }
 inline const char* cudaGetErrorName(cudaError_t) { return "cudaErrorFake"; }
