@@ -7,7 +7,7 @@ from typing import ClassVar
 from ..emit import BLOCKS_UP_TO, configuration_edits, helper_name, on_host, with_helper
 from ..loops import ParallelLoop, for_parts, independent, parallel_loops
 from ..rule import Rule, Setting
-from ..syntax import Kernel, Source, edited, shows, text, walk, within
+from ..syntax import Kernel, Launch, Source, edited, shows, squeezed, text, walk, within
 
 ENOUGH = 8
 """Blocks to each multiprocessor: more bring nothing."""
@@ -55,6 +55,8 @@ class SpreadRows(Rule):
             length = on_host(kernel, launch, text(loop.bound))
             if length is None or source.grid_of(launch)[1:] != (1, 1) or source.block_of(launch)[1:] != (1, 1):
                 return None
+            if any(la.kernel != kernel.name and _setup(la) == _setup(launch) for la in source.launches):
+                return None  # kernels on one grid may become one launch, which is worth more
             grid, block = (text(n) for n in launch.configuration[:2])
             most = f"{ENOUGH * setting.multiprocessors} / ({grid}) + 1"
             tall = f"{blocks_up_to}({length}, 4 * ({block}), {most})"
@@ -69,6 +71,10 @@ class SpreadRows(Rule):
         own = all(any(shows(a.index, name) for name in rows) for a in kernel.accesses if a.written)
         returns = any(n.type in ("return_statement", "break_statement") for n in walk(kernel.body))
         return inside and own and not returns and independent(loop)
+
+
+def _setup(launch: Launch) -> list[str]:
+    return [squeezed(n) for n in launch.configuration]
 
 
 def _rows(kernel: Kernel) -> set[str]:
