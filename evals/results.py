@@ -66,8 +66,11 @@ def joined(parts: Sequence[SuiteData]) -> SuiteData:
     )
 
 
-def page(data: SuiteData, title: str, libraries: Mapping[tuple[str, str], float] | None = None) -> str:
-    """Return the page in Markdown; `libraries` are the fastest library's times by unit and case, microseconds."""
+def page(data: SuiteData, title: str, libraries: Mapping[tuple[str, str], float] | None = None, note: str = "") -> str:
+    """Return the page in Markdown.
+
+    `libraries` are the fastest library's times by unit and case, microseconds; `note` is what else a reader must know.
+    """
     measured = {m.unit: m for m in data.measurements}
     where = next(iter(measured.values())).device if measured else None
     dates = sorted({m.date[:10] for m in data.measurements})
@@ -77,7 +80,10 @@ def page(data: SuiteData, title: str, libraries: Mapping[tuple[str, str], float]
             f"{where.gpu}, driver {where.driver}, CUDA {where.toolkit}" if where.name == "cuda" else "the cpu device"
         )
         lines += [f"{place}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}; {_how(data.suite.options)}.", ""]
+    lines += [note, ""] if note else []
     lines += [markdown(data.suite, {r.unit: r for r in data.results})]
+    failed = [(r.unit.name, r.summary.reason if r.summary else r.error) for r in data.results if r.status == "failed"]
+    lines += ["## Failures", "", *(f"- {unit}: {reason}" for unit, reason in failed), ""] if failed else []
     lines += ["## Times", "", "Geometric means over the timed cases, in microseconds. Library ratio: the best's time ÷"]
     lines += ["that of the fastest library.", ""]
     lines += [
@@ -133,6 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("page", type=Path)
     parser.add_argument("--title", default="")
+    parser.add_argument("--note", default="", help="what a reader must know besides")
     parser.add_argument("--with", dest="others", metavar="SUITE", nargs="*", default=[])
     parser.add_argument("--libraries", type=Path, help="what `evals.baselines` measured on the same GPU")
     parser.add_argument("--home", type=Path, default=default_home())
@@ -141,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_json(given.data, joined([gather(suite, given.home) for suite in (given.suite, *given.others)]))
     data = SuiteData.model_validate_json(given.data.read_bytes())
     libraries = library_times(read_measured(given.libraries)) if given.libraries else {}
-    given.page.write_text(page(data, given.title or f"Suite {data.suite.id}", libraries))
+    given.page.write_text(page(data, given.title or f"Suite {data.suite.id}", libraries, given.note))
 
 
 if __name__ == "__main__":

@@ -137,6 +137,16 @@ def test_the_page_is_made_from_the_data_alone(tmp_path: Path) -> None:
     assert "dot_product-fp32" in page(data, "A title")
 
 
+def test_the_page_tells_why_a_unit_failed(tmp_path: Path) -> None:
+    suite = open_suite("s", UNITS[:2], Options(), tmp_path)
+    write_result(suite, ended(UNITS[0], 2.0), tmp_path)
+    assert "## Failures" not in page(gather("s", tmp_path), "A title")
+    write_result(suite, UnitResult(unit=UNITS[1], run="s.x", status="failed", error="it died"), tmp_path)
+    text = page(gather("s", tmp_path), "A title", note="Read this first.")
+    assert f"- {UNITS[1].name}: it died" in text
+    assert text.index("Read this first.") < text.index("| unit |")
+
+
 def test_suites_of_the_same_options_join(tmp_path: Path) -> None:
     for name, part in (("one", UNITS[:2]), ("two", UNITS[1:3])):
         suite = open_suite(name, part, Options(), tmp_path)
