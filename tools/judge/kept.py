@@ -7,6 +7,7 @@ small and hidden cases get fresh seeds each time. When they grow too many, the l
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ... import benchmark
 from ...benchmark.task import Expected
 from ..device.runner.cache import builds_folder, cached, content_key
 
@@ -38,7 +40,7 @@ def references_folder() -> Path:
 
 def kept_on_disk(key: Key, make: Callable[[], Instance]) -> Instance:
     """Return the instance for `key`: from disk if it is there, else made, and written meanwhile where there is room."""
-    name = content_key("instance", *map(str, key))
+    name = content_key("instance", _shared_code(), *map(str, key))
     with contextlib.suppress(OSError):  # a file that another process removed just now
         folder = references_folder() / name
         if folder.is_dir():
@@ -47,6 +49,12 @@ def kept_on_disk(key: Key, make: Callable[[], Instance]) -> Instance:
     made = make()
     _writing.append(_writer.submit(_keep, made, name))
     return made
+
+
+@functools.cache
+def _shared_code() -> str:
+    """Return a hash of what all tasks draw and bound with: the key of an instance names its task's own files alone."""
+    return content_key(*(path.read_bytes() for path in sorted(Path(benchmark.__file__).parent.glob("*.py"))))
 
 
 def finish_writing() -> None:

@@ -118,3 +118,12 @@ def test_small_and_large_instances_are_made_ready_as_far_as_memory_keeps_them(mo
     monkeypatch.setattr(reference, "_KEPT_BYTES", 10 * 2**15)
     reference.make_ready(GELU, Precision.FP32, [(case, 1, False) for case in cases])
     assert sorted(made) == sorted(c.sizes["N"] for c in cases if c.sizes["N"] < 2**18)
+
+
+def test_a_change_in_the_code_that_tasks_share_makes_all_anew(home, monkeypatch):
+    reference.instance(GELU, CASE, Precision.BF16, 7, keep=True)
+    before = folders(home)
+    monkeypatch.setattr(kept, "_shared_code", lambda: "changed")
+    monkeypatch.setattr(reference, "_recent", reference._Recent(1 << 30))
+    reference.instance(GELU, CASE, Precision.BF16, 7, keep=True)
+    assert len(before) == 1 and len(folders(home)) == 2
