@@ -126,4 +126,5 @@ def test_a_change_in_the_code_that_tasks_share_makes_all_anew(home, monkeypatch)
     monkeypatch.setattr(kept, "_shared_code", lambda: "changed")
     monkeypatch.setattr(reference, "_recent", reference._Recent(1 << 30))
     reference.instance(GELU, CASE, Precision.BF16, 7, keep=True)
-    assert len(before) == 1 and len(folders(home)) == 2
+    assert len(before) == 1
+    assert len(folders(home)) == 2
