@@ -22,7 +22,7 @@ class NarrowIndex(Rule):
     """Index arithmetic in 64 bits: do it in 32 where the launch's sizes are small enough, as nearly always."""
 
     name: ClassVar[str] = "narrow_index"
-    answers: ClassVar[tuple[str, ...]] = ("instruction_bound", "stall_mix", "low_occupancy")
+    answers: ClassVar[tuple[str, ...]] = ("instruction_bound", "stall_mix")
     worth: ClassVar[float] = 1.3
     metric: ClassVar[str] = "sm_throughput_pct"
     why: ClassVar[str] = (
