@@ -12,8 +12,8 @@ from .elf import Library, read_library
 _FORBIDDEN: Final = frozenset({
     "dlopen", "dlmopen", "dlsym", "dlvsym", "system", "popen", "fork", "vfork", "clone", "execve", "execv", "execvp",
     "posix_spawn", "syscall", "ptrace", "mmap", "mmap64", "mprotect", "memfd_create", "open", "open64", "openat",
-    "fopen", "fopen64", "socket", "connect", "pthread_create", "thrd_create", "signal", "sigaction", "kill", "exit",
-    "_exit", "quick_exit", "atexit", "process_vm_writev", "process_vm_readv", "setenv", "getenv", "cudaMalloc",
+    "opendir", "fopen", "fopen64", "socket", "connect", "pthread_create", "thrd_create", "signal", "sigaction", "kill",
+    "exit", "_exit", "quick_exit", "atexit", "process_vm_writev", "process_vm_readv", "setenv", "getenv", "cudaMalloc",
     "cudaMallocAsync", "cudaMallocManaged", "cudaFree", "cudaHostAlloc", "cudaMallocHost", "cudaMemcpy",
     "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaStreamCreate",
     "cudaStreamCreateWithFlags", "cudaEventRecord", "cudaEventElapsedTime", "cudaLaunchHostFunc", "cudaDeviceReset",

@@ -389,19 +389,26 @@ class RunnerProcess:
         if self._dead is not None:
             return self._dead
         plan = self._plan(positions or {})
-        reply = self._ask(f"call {poison} {plan.request}", self.limits.call_s + plan.bytes / 2e8)
+        # Which elements of an output are looked at is told only when the call is over.
+        now = "" if plan.positions else plan.request
+        reply = self._ask(f"call {poison} {now}", self.limits.call_s + plan.bytes / 2e8)
         if reply is None:
             assert self._dead is not None
             return self._dead
-        result = self._failure(reply)
-        return result or self._collected(reply, plan, poison)
+        if result := self._failure(reply):
+            return result
+        collected = self._collect(plan) if plan.positions else {}
+        if collected is None:
+            assert self._dead is not None
+            return self._dead
+        return self._collected({**reply, **collected}, plan, poison)
 
     def last_outputs(self, positions: Mapping[str, NDArray[np.int64]] | None = None) -> CallResult:
         """Bring back what the last timed call left behind (timed calls poison with 0xFF too)."""
         if self._dead is not None:
             return self._dead
         plan = self._plan(positions or {})
-        reply = self._ask(f"collect {plan.request}", self.limits.call_s + plan.bytes / 2e8)
+        reply = self._collect(plan)
         if reply is None:
             assert self._dead is not None
             return self._dead
@@ -439,12 +446,21 @@ class RunnerProcess:
                 at += -(-buffer.bytes // 256) * 256
             else:
                 fields.append(f"{index}:compare:0")
-        if samples:
-            (self.folder / "positions.bin").write_bytes(b"".join(s.tobytes() for s in samples))
         guards = 2 * len(self._guard) * (len(self._buffers) + 1)
         with (self.folder / "outputs.bin").open("wb") as file:
             file.truncate(at + guards)
-        return _Plan(f"{at} {' '.join(fields)}", tuple(whole), at, sum(b.bytes for b in self._buffers))
+        sampled = b"".join(s.tobytes() for s in samples)
+        return _Plan(f"{at} {' '.join(fields)}", tuple(whole), at, sum(b.bytes for b in self._buffers), sampled)
+
+    def _collect(self, plan: _Plan) -> dict[str, Any] | None:
+        """Have the plan's arrays written to outputs.bin; the positions lie in the folder no longer than that."""
+        positions = self.folder / "positions.bin"
+        if plan.positions:
+            positions.write_bytes(plan.positions)
+        try:
+            return self._ask(f"collect {plan.request}", self.limits.call_s + plan.bytes / 2e8)
+        finally:
+            positions.unlink(missing_ok=True)
 
     def _collected(self, reply: Mapping[str, Any], plan: _Plan, poison: int) -> CallResult:
         import numpy as np
@@ -643,3 +659,5 @@ class _Plan:
     """Buffer index, offset in outputs.bin, shape, bytes."""
     guards_offset: int
     bytes: int
+    positions: bytes
+    """Which elements of the outputs that are sampled."""

@@ -711,8 +711,9 @@ int main(int argc, char** argv) {
     else if (command == "call") {
       int byte = 0xFF;
       line >> byte;
+      bool wanted = !(line >> std::ws).eof();  // else what to bring back comes later: see the client
       Outcome o = checked_call(byte);
-      send("{" + outcome_json(o) + (o.sync_code ? "" : ", " + collect(line)) + "}");
+      send("{" + outcome_json(o) + (o.sync_code || !wanted ? "" : ", " + collect(line)) + "}");
     } else if (command == "collect") send("{" + collect(line) + "}");
     else if (command == "repeat") repeat(line);
     else if (command == "keep") keep_inputs();

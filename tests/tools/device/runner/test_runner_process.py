@@ -368,3 +368,13 @@ def test_the_hosts_memory_is_limited_without_a_limit_on_addresses(start: Start) 
     body = "{ y[0] = malloc((size_t)2 << 30) != NULL; y[1] = malloc((size_t)100 << 20) != NULL; return 0; }"
     seen = run(start(body, limits=Limits(memory_bytes=None, data_bytes=1 << 30))).outputs["y"][:2].tolist()
     assert seen == [0.0, 1.0]
+
+
+def test_which_elements_are_looked_at_is_not_known_during_a_call(start: Start) -> None:
+    n = (1 << 22) + 3
+    body = GOOD.replace("{", '{ if (access("positions.bin", F_OK) == 0) return 1;', 1)
+    runner, wanted = start(body), np.array([0, 5, n - 1], dtype=np.int64)
+    for _ in range(2):
+        assert run(runner, n, positions={"y": wanted}).outputs["y"].tolist() == (2.5 * wanted + 3).tolist()
+    assert runner.last_outputs({"y": wanted}).outputs["y"].tolist() == (2.5 * wanted + 3).tolist()
+    assert not (runner.folder / "positions.bin").exists()
