@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..prompts.tokens import estimate_tokens
-from ..tools.profile.filter import CLASSIFIED_BY, PAPER_THRESHOLD_PCT, classify
+from ..tools.profile.filter import CLASSIFIED_BY, H200_THRESHOLD_PCT, PAPER_THRESHOLD_PCT, classify
 from ..tools.profile.otsu import otsu
 from ..tools.profile.text import profile_text
 from ..tools.profile.totals import totals
@@ -50,7 +50,7 @@ def diagnosis_page(baselines: Sequence[ProfiledBaseline]) -> str:
         "",
         f"Compute, memory and DRAM throughput of every baseline, % of peak: {len(values)} values. Otsu's method "
         f"cuts at {cut.threshold:.1f} % ({cut.below} below, {cut.above} above); it explains "
-        f"{100 * cut.separation:.0f} % of the variance.",
+        f"{100 * cut.separation:.0f} % of the variance. Frozen as `H200_THRESHOLD_PCT` = {H200_THRESHOLD_PCT:.1f} %.",
         "",
         "```",
     ]

@@ -10,6 +10,9 @@ from .totals import totals
 PAPER_THRESHOLD_PCT: Final = 30.0
 """The paper's threshold: Otsu's method over the throughputs of its baselines, on an RTX 4090."""
 
+H200_THRESHOLD_PCT: Final = 37.0
+"""The same over this benchmark's baselines on an H200, frozen: docs/results/diagnosis_h200.md has the histogram."""
+
 KEPT: Final[dict[Bottleneck, tuple[str, str, str, str]]] = {
     Bottleneck.COMPUTE: ("sm_throughput_pct", "issue_slots_busy_pct", "executed_ipc_active", "sm_busy_pct"),
     Bottleneck.LATENCY: ("l2_hit_rate_pct", "l1_hit_rate_pct", "executed_ipc_elapsed", "mem_busy_pct"),
