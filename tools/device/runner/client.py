@@ -450,7 +450,7 @@ class RunnerProcess:
         with (self.folder / "outputs.bin").open("wb") as file:
             file.truncate(at + guards)
         sampled = b"".join(s.tobytes() for s in samples)
-        return _Plan(f"{at} {' '.join(fields)}", tuple(whole), at, sum(b.bytes for b in self._buffers), sampled)
+        return _Plan(f"{at} {' '.join(fields)}", tuple(whole), at, sampled, sum(b.bytes for b in self._buffers))
 
     def _collect(self, plan: _Plan) -> dict[str, Any] | None:
         """Have the plan's arrays written to outputs.bin; the positions lie in the folder no longer than that."""
@@ -658,6 +658,6 @@ class _Plan:
     whole: tuple[tuple[int, int, tuple[int, ...], int], ...]
     """Buffer index, offset in outputs.bin, shape, bytes."""
     guards_offset: int
-    bytes: int
     positions: bytes
     """Which elements of the outputs that are sampled."""
+    bytes: int
