@@ -54,7 +54,7 @@ def verification_text(
         "The reference is the original kernel, run on the same data; the bound follows from how its outputs move with "
         "its inputs, and is twice as wide as for a definition."
         if differential
-        else "The reference is computed in float64 from the task's definition; the bound follows from its rounding model."
+        else "The reference is computed in float64 by the task's definition; the bound is that of its rounding model."
     )
     lines += ["", f"{reference} `bench` in this folder repeats the check on the data in `data/`."]
     return "\n".join(lines) + "\n"
