@@ -56,7 +56,7 @@ def test_a_forbidden_import_is_forbidden_however_the_source_spelled_it(library):
 
 def test_a_runtime_linked_in_brings_its_own_imports(library):
     source = GOOD + 'extern "C" int dlsym(); static int f() { return dlsym(); } static int (*p)() = f;'
-    runtime = "__attribute__((constructor)) static void start() __asm__(\"libcudart_static_1\"); "
+    runtime = '__attribute__((constructor)) static void start() __asm__("libcudart_static_1"); '
     runtime += "static volatile int on; static void start() { on = 1; }"
     assert symbol_faults(library(source + runtime), CONTRACT) == ()
     assert "dlsym" in symbol_faults(library(source), CONTRACT)[0]
