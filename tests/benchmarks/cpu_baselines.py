@@ -46,9 +46,8 @@ def main() -> None:
         for part in (verified, traced):
             began = time.perf_counter()
             faults = list(pool.map(part, *zip(*UNITS, strict=True), [Path(folder)] * len(UNITS)))
-            print(
-                f"{part.__name__}: {len(UNITS)} baselines in {time.perf_counter() - began:.0f} s, {os.cpu_count()} cores"
-            )
+            took = time.perf_counter() - began
+            print(f"{part.__name__}: {len(UNITS)} baselines in {took:.0f} s on {os.cpu_count()} cores")
             for (name, precision), fault in zip(UNITS, faults, strict=True):
                 if fault:
                     print(f"  {name}-{precision}: {fault}")
