@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
-import tree_sitter_cuda
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
+
+from ...tools.cuda_syntax import parse
+from ...tools.cuda_syntax import text as text
+from ...tools.cuda_syntax import walk as walk
 
 Poly = dict[tuple[str, ...], int]
 """A polynomial over atoms (variables, `blockIdx.x`, opaque expressions): sorted product of atoms → coefficient."""
@@ -31,25 +34,6 @@ PURE = {
     "__low2float", "__high2float", "round", "roundf", "ceilf",
 }  # fmt: skip
 """Functions that touch no memory but their arguments."""
-
-
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_cuda.language()))
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """Yield a node and all below it, in source order."""
-    todo = [node]
-    while todo:
-        current = todo.pop()
-        yield current
-        todo.extend(reversed(current.children))
-
-
-def text(node: Node | None) -> str:
-    """Return a node's source text."""
-    return node.text.decode() if node is not None and node.text is not None else ""
 
 
 def squeezed(node: Node | None) -> str:
@@ -303,7 +287,7 @@ class Source:
 
     def __init__(self, source: str) -> None:
         self.text = source
-        self.root = _parser().parse(source.encode()).root_node
+        self.root = parse(source)
 
     @cached_property
     def functions(self) -> dict[str, Node]:

@@ -5,36 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Literal
 
-import tree_sitter_cuda
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
+from ..cuda_syntax import parse
+from ..cuda_syntax import text as text
+from ..cuda_syntax import walk as walk
 from ..judge.code import code_only
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 _SCOPES = frozenset({"namespace_definition", "linkage_specification"})
 _CONDITIONAL = frozenset({"preproc_ifdef", "preproc_if"})
-
-
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_cuda.language()))
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """Yield a node and all below it, in source order."""
-    todo = [node]
-    while todo:
-        current = todo.pop()
-        yield current
-        todo.extend(reversed(current.children))
-
-
-def text(node: Node | None) -> str:
-    """Return a node's source text."""
-    return node.text.decode() if node is not None and node.text is not None else ""
 
 
 def line(node: Node) -> int:
@@ -130,7 +113,7 @@ class Source:
 
     def __init__(self, source: str) -> None:
         self.text = source
-        self.root = _parser().parse(source.encode()).root_node
+        self.root = parse(source)
 
     @cached_property
     def items(self) -> tuple[Item, ...]:

@@ -139,17 +139,15 @@ class _Rewriter:
     # --- what the tree tells -----------------------------------------------------------------------------------------
 
     def _read_tree(self) -> None:
-        import tree_sitter_cuda
-        from tree_sitter import Language, Parser
+        from ...cuda_syntax import parse
 
-        data = self.source.encode()
-        tree = Parser(Language(tree_sitter_cuda.language())).parse(data)
+        data, root = self.source.encode(), parse(self.source)
         ascii_only = len(data) == len(self.source)
 
         def at(byte: int) -> int:
             return byte if ascii_only else len(data[:byte].decode())
 
-        for node in _walk(tree.root_node):
+        for node in _walk(root):
             if node.type in ("function_definition", "lambda_expression"):
                 self.function_ranges.append((at(node.start_byte), at(node.end_byte)))
             if node.type not in ("function_definition", "declaration"):
