@@ -7,10 +7,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from tree_sitter import Node
+
+from ...cuda_syntax import parse, walk
 
 _HEADERS = Path(__file__).parent / "include"
 
@@ -139,15 +140,13 @@ class _Rewriter:
     # --- what the tree tells -----------------------------------------------------------------------------------------
 
     def _read_tree(self) -> None:
-        from ...cuda_syntax import parse
-
         data, root = self.source.encode(), parse(self.source)
         ascii_only = len(data) == len(self.source)
 
         def at(byte: int) -> int:
             return byte if ascii_only else len(data[:byte].decode())
 
-        for node in _walk(root):
+        for node in walk(root):
             if node.type in ("function_definition", "lambda_expression"):
                 self.function_ranges.append((at(node.start_byte), at(node.end_byte)))
             if node.type not in ("function_definition", "declaration"):
@@ -419,20 +418,12 @@ class _Rewriter:
         return "\n" * self.source[start:at].count("\n")
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    pending = [node]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending += reversed(node.children)
-
-
 _RUNTIME_STEP: Final = re.compile(r"\+=.*(?:\b(?:blockDim|gridDim)\b|\b[a-z][a-z_0-9]*\b)")
 """A step by a variable; constants and template parameters are in capitals, or numbers."""
 
 
 def _loop_steps(kernel: Node) -> Iterator[Node]:
-    for node in _walk(kernel):
+    for node in walk(kernel):
         step = node.child_by_field_name("update") if node.type == "for_statement" else None
         if step is not None:
             yield step
