@@ -12,9 +12,9 @@ from tree_sitter import Node
 from ...tools.cuda_syntax import parse
 from ...tools.cuda_syntax import text as text
 from ...tools.cuda_syntax import walk as walk
-
-Poly = dict[tuple[str, ...], int]
-"""A polynomial over atoms (variables, `blockIdx.x`, opaque expressions): sorted product of atoms → coefficient."""
+from ...tools.polynomial import Poly as Poly
+from ...tools.polynomial import add as add
+from ...tools.polynomial import multiply as multiply
 
 SIZES = {
     "float": 4, "int": 4, "unsigned": 4, "unsigned int": 4, "int32_t": 4, "uint32_t": 4,
@@ -569,24 +569,6 @@ def _arguments(call: Node) -> list[Node]:
 
 
 # --- polynomials -----------------------------------------------------------------------------------------------------
-
-
-def add(a: Poly, b: Poly, sign: int = 1) -> Poly:
-    """Return a + sign·b."""
-    total = dict(a)
-    for key, value in b.items():
-        total[key] = total.get(key, 0) + sign * value
-    return {k: v for k, v in total.items() if v}
-
-
-def multiply(a: Poly, b: Poly) -> Poly:
-    """Return a·b."""
-    total: Poly = {}
-    for ka, va in a.items():
-        for kb, vb in b.items():
-            key = tuple(sorted(ka + kb))
-            total[key] = total.get(key, 0) + va * vb
-    return {k: v for k, v in total.items() if v}
 
 
 def polynomial(node: Node | None, scope: dict[str, Node], depth: int = 0) -> Poly:

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from tree_sitter import Node
 
+from ..polynomial import Poly, add, multiply
 from .cpp import text, walk
-
-Poly = dict[tuple[str, ...], int]
-"""Sorted product of names → coefficient; `()` is the constant."""
 
 _CAST = re.compile(r"^\s*(?:static_cast|int|size_t|unsigned|long|int64_t|uint32_t)\b")
 
@@ -19,24 +17,6 @@ _CAST = re.compile(r"^\s*(?:static_cast|int|size_t|unsigned|long|int64_t|uint32_
 def constant(value: int) -> Poly:
     """Return a number as a polynomial."""
     return {(): value} if value else {}
-
-
-def plus(left: Poly, right: Poly, sign: int = 1) -> Poly:
-    """Return left + sign · right."""
-    total = dict(left)
-    for product, coefficient in right.items():
-        total[product] = total.get(product, 0) + sign * coefficient
-    return {product: c for product, c in total.items() if c}
-
-
-def times(left: Poly, right: Poly) -> Poly:
-    """Return the product."""
-    total: Poly = {}
-    for a, x in left.items():
-        for b, y in right.items():
-            product = tuple(sorted((*a, *b)))
-            total[product] = total.get(product, 0) + x * y
-    return {product: c for product, c in total.items() if c}
 
 
 def polynomial(node: Node | None) -> Poly | None:
@@ -66,8 +46,8 @@ def polynomial(node: Node | None) -> Poly | None:
             if left is None or right is None:
                 return None
             if sign == "*":
-                return times(left, right)
-            return plus(left, right, 1 if sign == "+" else -1) if sign in ("+", "-") else None
+                return multiply(left, right)
+            return add(left, right, 1 if sign == "+" else -1) if sign in ("+", "-") else None
     return None
 
 
@@ -102,8 +82,8 @@ class Bounds:
                     return None
                 if coefficient < 0 and most != {(name,): 1}:
                     most = {}  # a negative term is largest where its variable is smallest; a size stays as it is
-                value = times(value, most)
-            total = plus(total, value)
+                value = multiply(value, most)
+            total = add(total, value)
         return total
 
     def _most(self, name: str, at: Node, depth: int) -> Poly | None:
@@ -126,7 +106,7 @@ def _guard(node: Node) -> dict[str, Poly]:
     if sign == ">=" and not any(right):  # `i >= 0` keeps nothing below anything
         return {}
     first, *others = (product[0] for product in left)
-    most = right if sign == "<=" else plus(right, constant(1), -1)
+    most = right if sign == "<=" else add(right, constant(1), -1)
     return {first: most, **{name: {} for name in others}}
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from tree_sitter import Node
 
 from ...benchmark.contract import Role
+from ..polynomial import Poly, add
 from .cpp import Function, Parameter, Source, calls, launches, text, walk
-from .extent import Bounds, Poly, constant, evaluate, expression, plus, polynomial
+from .extent import Bounds, constant, evaluate, expression, polynomial
 from .launcher import INTEGERS, REALS, Launcher
 
 _PRIMES = (101, 103, 107, 109, 113, 127, 131)
@@ -97,7 +98,7 @@ def guess(source: Source, launcher: Launcher, original: Source | None = None) ->
         role, why = _role(uses[p.name], p.const)
         reach = reached[p.name]
         if reach is not None:
-            shape, how = expression(plus(reach, constant(1)), integers), "from its indices"
+            shape, how = expression(add(reach, constant(1)), integers), "from its indices"
         else:
             shape, how = " * ".join(sizes) or "1", "its indices tell nothing: all sizes multiplied"
         found[p.name] = Guess(role, shape, why=f"{why}; {how}")
@@ -183,7 +184,7 @@ def _root(node: Node, aliases: dict[str, tuple[str, Poly | None]]) -> tuple[str,
 
 
 def _moved(base: tuple[str, Poly | None], by: Poly | None) -> tuple[str, Poly | None]:
-    return base[0], None if base[1] is None or by is None else plus(base[1], by)
+    return base[0], None if base[1] is None or by is None else add(base[1], by)
 
 
 def _index(node: Node) -> Node | None:
@@ -217,7 +218,7 @@ def _note_accesses(frame: _Frame, bounds: Bounds, uses: dict[str, _Use]) -> None
             if len(listed) > 2 and (place := _root(listed[0], aliases)) is not None:
                 uses[place[0]].cleared = uses[place[0]].written = True
                 if (count := _elements(listed[2])) is not None:
-                    uses[place[0]].reaches.append(bounds.largest(plus(count, constant(1), -1), call))
+                    uses[place[0]].reaches.append(bounds.largest(add(count, constant(1), -1), call))
 
 
 def _note(use: _Use, bounds: Bounds, at: Node, index: Poly | None, *, read: bool, written: bool) -> None:
@@ -325,7 +326,7 @@ def _launched(frame: _Frame, bounds: Bounds, call: Node, configuration: tuple[st
             most = bounds.largest(poly, call) if poly is not None else None
             if most is not None:
                 known[f"{dimension}.{axis}"] = most
-                known[f"{index}.{axis}"] = plus(most, constant(1), -1)
+                known[f"{index}.{axis}"] = add(most, constant(1), -1)
     return known
 
 
