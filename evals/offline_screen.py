@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASK")
     parser.add_argument("--workers", type=int, default=6, help="units in work at once; the GPU does one at a time")
     parser.add_argument("--seconds", type=float, default=3600.0, help="stop after so long")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     began = time.monotonic()
     done = {name for name, row in read_screened(args.data).items() if row.status != "failed"}
     units = [(name, precision) for precision in Precision for name in args.tasks or task_names()]
