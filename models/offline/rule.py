@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tree_sitter import Node
 
-from .syntax import Kernel, Source, declared_name, text, walk
+from .syntax import Kernel, Source, declared_name, reread, text, walk
 
 _CASTS = r"(?:reinterpret_cast|static_cast)\s*<[^>]*>|\([\w\s]+\*+\s*\)"
 
@@ -43,13 +43,40 @@ class Rule(ABC):
     """How many narrower forms it has, the full one included."""
 
     @abstractmethod
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Return the changed source, or the same text where the rule does not apply or can't be proved safe."""
+    def once(self, source: Source, setting: Setting) -> str | None:
+        """Return the source with a change; None, or the same text, where there is none that is proved safe."""
 
     def changes(self, source: Source, setting: Setting) -> str | None:
-        """Return the changed source, None if the rule finds nothing to do."""
-        result = self.apply(source, setting)
-        return result if result != source.text else None
+        """Return the source changed until the rule finds no more to do; None if there is none."""
+        first = source.text
+        while (changed := self.once(source, setting)) not in (None, source.text):
+            source = Source(str(changed))
+        return source.text if source.text != first else None
+
+
+class KernelRule(Rule):
+    """A rule that looks at one kernel, and at its launches."""
+
+    def once(self, source: Source, setting: Setting) -> str | None:
+        """Rewrite the first kernel that qualifies."""
+        for kernel in reread(source, self.spelled(source.text)).kernels:
+            for form in self.forms(kernel):
+                changed = self.rewrite(form, setting) if form is not None else None
+                if changed is not None:
+                    return changed
+        return None
+
+    def spelled(self, code: str) -> str:
+        """Return the source in the spelling that the rule understands."""
+        return code
+
+    def forms(self, kernel: Kernel) -> tuple[Kernel | None, ...]:
+        """Return a kernel in all the ways in which the rule can read it."""
+        return (kernel,)
+
+    @abstractmethod
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Return the source with this kernel rewritten; None if the rule does not apply or can't be proved safe."""
 
 
 @lru_cache(maxsize=256)

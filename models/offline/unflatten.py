@@ -13,11 +13,11 @@ from .syntax import (
     Kernel,
     Launch,
     Poly,
-    Source,
     add,
     declared_name,
     edited,
     multiply,
+    parsed,
     polynomial,
     substitute,
     text,
@@ -25,11 +25,12 @@ from .syntax import (
 )
 
 
-def unflattened(source: Source, kernel: Kernel) -> str | None:
+def unflattened(kernel: Kernel) -> Kernel | None:
     """Rewrite `i < rows * W` with `i / W` and `i % W` in it as rows along y and columns along x.
 
     The launches are left as they were: whoever takes the result must set grids and blocks. None: no such kernel.
     """
+    source = kernel.source
     loop = next((item for item in parallel_loops(kernel) if item.form == "guard"), None)
     if loop is None or loop.declaration is None or kernel.cooperates or not kernel.launches:
         return None
@@ -56,7 +57,7 @@ def unflattened(source: Source, kernel: Kernel) -> str | None:
     start, end = loop.declaration.start_byte, max(loop.node.end_byte, loop.body[-1].end_byte)
     between = [n for n in kernel.statements if loop.declaration.end_byte <= n.start_byte < loop.node.start_byte]
     before = "".join(f"{text(n)}\n    " for n in between)
-    return edited(source.text, [(start, end, before + head + body)])
+    return parsed(edited(source.text, [(start, end, before + head + body)])).kernel(kernel.name)
 
 
 def _split(node: Node) -> str:

@@ -11,7 +11,7 @@ from tree_sitter import Node
 
 from ..emit import BLOCKS_UP_TO, configuration_edits, dedented, helper_name, indented, on_host, with_helper
 from ..loops import ParallelLoop, global_index, parallel_loops
-from ..rule import Rule, Setting
+from ..rule import KernelRule, Setting
 from ..syntax import Kernel, Source, code_only, declared_name, edited, parsed, real, squeezed, text, walk, within
 from ..tuning import tunable
 
@@ -41,7 +41,7 @@ class Add:
     value: Node = field(repr=False)
 
 
-class BlockReduce(Rule):
+class BlockReduce(KernelRule):
     """Every thread adds its share to one address: reduce in the block first."""
 
     name: ClassVar[str] = "block_reduce"
@@ -54,19 +54,13 @@ class BlockReduce(Rule):
     )
     effect: ClassVar[str] = "as many atomics as blocks, and a grid that only fills the device"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite the first kernel that qualifies, then look again."""
-        for kernel in source.kernels:
-            changed = self._kernel(source, kernel, setting)
-            if changed is None and (guarded := _guarded(source, kernel)) is not None:
-                other = parsed(guarded)
-                again = other.kernel(kernel.name)
-                changed = self._kernel(other, again, setting) if again is not None else None
-            if changed is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
+    def forms(self, kernel: Kernel) -> tuple[Kernel | None, ...]:
+        """Read a kernel without a guard as one with a guard that always holds, too."""
+        return kernel, _guarded(kernel)
 
-    def _kernel(self, source: Source, kernel: Kernel, setting: Setting) -> str | None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Gather in the block what all threads add to one place."""
+        source = kernel.source
         atomics = [n for n in walk(kernel.body) if n.type == "call_expression" and _called(n).startswith("atomic")]
         code = re.sub(r"\batomicAdd\b", "", code_only(text(kernel.node)))
         if not atomics or any(_called(a) != "atomicAdd" for a in atomics) or not kernel.launches:
@@ -209,11 +203,12 @@ def _add(call: Node) -> Add | None:
     return Add(statement, target, value)
 
 
-def _guarded(source: Source, kernel: Kernel) -> str | None:
+def _guarded(kernel: Kernel) -> Kernel | None:
     """Bound the global index of a kernel that has no such guard by the number of threads that are launched.
 
     The threads' work is a loop over all of them then, and fewer threads can do it.
     """
+    source = kernel.source
     first = next((n for n in kernel.statements if n.type == "declaration"), None)
     declarators = first.children_by_field_name("declarator") if first is not None else []
     value = declarators[0].child_by_field_name("value") if len(declarators) == 1 else None
@@ -234,4 +229,4 @@ def _guarded(source: Source, kernel: Kernel) -> str | None:
         grid, block = (text(n) for n in launch.configuration[:2])
         end = launch.arguments[-1].end_byte
         edits.append((end, end, f", ({grid}) * (long long)({block})"))
-    return edited(source.text, edits)
+    return parsed(edited(source.text, edits)).kernel(kernel.name)

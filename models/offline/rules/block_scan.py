@@ -12,7 +12,7 @@ from ..emit import dedented, fresh, helper_name, indented, on_host, with_helper
 from ..inline import inlined
 from ..loops import ParallelLoop, effects_known, for_parts, parallel_loops
 from ..macros import expanded
-from ..rule import Rule, Setting, distinct_arguments
+from ..rule import KernelRule, Setting, distinct_arguments
 from ..syntax import (
     Kernel,
     Launch,
@@ -20,7 +20,6 @@ from ..syntax import (
     assigned_names,
     declared_name,
     edited,
-    reread,
     squeezed,
     statements,
     substitute,
@@ -75,7 +74,7 @@ class Scan:
     after: tuple[Node, ...] = field(repr=False)
 
 
-class BlockScan(Rule):
+class BlockScan(KernelRule):
     """Each result repeats the work of the one before: scan tiles in blocks, carry the totals."""
 
     name: ClassVar[str] = "block_scan"
@@ -88,16 +87,13 @@ class BlockScan(Rule):
     )
     effect: ClassVar[str] = "linear work: each element is read twice and written once"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite the first kernel that is such a scan, then look again."""
-        spelled = reread(source, inlined(expanded(source.text)))
-        for kernel in spelled.kernels:
-            changed = self._kernel(spelled, kernel)
-            if changed is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros and small helpers."""
+        return inlined(expanded(code))
 
-    def _kernel(self, source: Source, kernel: Kernel) -> str | None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Scan tiles, then their totals, then add these to the tiles."""
+        source = kernel.source
         loop = next((item for item in parallel_loops(kernel) if item.top and item.form == "guard"), None)
         if loop is None or kernel.cooperates or len(kernel.launches) != 1 or not distinct_arguments(kernel):
             return None

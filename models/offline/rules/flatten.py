@@ -9,12 +9,12 @@ from tree_sitter import Node
 
 from ..emit import BLOCKS_FOR, configuration_edits, dedented, helper_name, indented, on_host, with_helper
 from ..macros import expanded
-from ..rule import Rule, Setting
+from ..rule import KernelRule, Setting
 from ..space import index_space
-from ..syntax import Kernel, Source, edited, reread, subscript_index, text, walk
+from ..syntax import Kernel, edited, subscript_index, text, walk
 
 
-class Flatten(Rule):
+class Flatten(KernelRule):
     """Every access is `row * width + column` over the whole width: the two indices are one."""
 
     name: ClassVar[str] = "flatten_block"
@@ -33,16 +33,13 @@ class Flatten(Rule):
     )
     effect: ClassVar[str] = "no part-filled blocks at the ends of rows, less index arithmetic"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite every kernel that qualifies."""
-        spelled = reread(source, expanded(source.text))
-        for kernel in spelled.kernels:
-            changed = self._kernel(spelled, kernel)
-            if changed is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros."""
+        return expanded(code)
 
-    def _kernel(self, source: Source, kernel: Kernel) -> str | None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Go through all elements as one row."""
+        source = kernel.source
         space = index_space(kernel)
         if space is None or len(space.axes) != 2 or kernel.cooperates or space.preamble or not kernel.launches:
             return None

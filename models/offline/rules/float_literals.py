@@ -30,7 +30,7 @@ class FloatLiterals(Rule):
     )
     effect: ClassVar[str] = "no double-precision instruction is left"
 
-    def apply(self, source: Source, setting: Setting) -> str:
+    def once(self, source: Source, setting: Setting) -> str | None:
         """Rewrite device code that declares no double itself."""
         edits: list[tuple[int, int, str]] = []
         for node in source.functions.values():

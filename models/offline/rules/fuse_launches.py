@@ -27,14 +27,14 @@ class FuseLaunches(Rule):
     )
     effect: ClassVar[str] = "one launch less for every pair"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Fuse the first run of launches that qualifies, then look again."""
+    def once(self, source: Source, setting: Setting) -> str | None:
+        """Fuse the first run of launches that qualifies."""
         spelled = reread(source, inlined(expanded(source.text)))
         for start in range(len(source.launches)):
             run = _run(source, spelled, start)
             if len(run) > 1 and (changed := self._fused(source, run)) is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
+                return changed
+        return None
 
     @staticmethod
     def _fused(source: Source, run: list[tuple[Launch, bool]]) -> str | None:

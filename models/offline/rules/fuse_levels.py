@@ -9,15 +9,15 @@ from tree_sitter import Node
 
 from ..emit import BLOCKS_FOR, dedented, helper_name, indented, on_host, with_helper
 from ..loops import ParallelLoop, effects_known, parallel_loops
-from ..rule import Rule, Setting, distinct_arguments
+from ..rule import KernelRule, Setting, distinct_arguments
 from ..spelling import plain
-from ..syntax import Kernel, Launch, Poly, Source, add, assigned_names, edited, reread, squeezed, text
+from ..syntax import Kernel, Launch, Poly, add, assigned_names, edited, squeezed, text
 
 THREADS = 1024
 """Butterflies of a block, each of two elements: the levels with halves up to this number stay inside it."""
 
 
-class FuseLevels(Rule):
+class FuseLevels(KernelRule):
     """A launch for every level: those whose partners are close to one another need no more than a barrier."""
 
     name: ClassVar[str] = "fuse_levels"
@@ -30,16 +30,13 @@ class FuseLevels(Rule):
     )
     effect: ClassVar[str] = "one launch instead of eleven"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite the first kernel that is launched so."""
-        spelled = reread(source, plain(source.text))
-        for kernel in spelled.kernels:
-            changed = self._kernel(spelled, kernel)
-            if changed is not None:
-                return changed
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros and small helpers."""
+        return plain(code)
 
-    def _kernel(self, source: Source, kernel: Kernel) -> str | None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Run the levels within a tile in one launch, in shared memory."""
+        source = kernel.source
         guard = next((item for item in parallel_loops(kernel) if item.form == "guard" and item.top), None)
         if guard is None or guard.declaration is None or kernel.cooperates or kernel.template is not None:
             return None

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ..emit import BLOCKS_FOR, configuration_edits, helper_name, on_host, with_helper
 from ..loops import ParallelLoop, independent, parallel_loops
-from ..rule import Rule, Setting
+from ..rule import KernelRule, Setting
 from ..syntax import Kernel, Launch, Source, edited, text
 from ..tuning import tunable
 
@@ -14,7 +14,7 @@ THREADS = (256, 128, 512, 1024)
 """Threads of a block after the change: enough to fill a multiprocessor with several blocks."""
 
 
-class GridStride(Rule):
+class GridStride(KernelRule):
     """A loop that strides by one block: let the blocks share it."""
 
     name: ClassVar[str] = "grid_stride_full_grid"
@@ -27,15 +27,9 @@ class GridStride(Rule):
     )
     effect: ClassVar[str] = "all multiprocessors share the work"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite the first kernel that qualifies, then look again."""
-        for kernel in source.kernels:
-            changed = self._kernel(source, kernel)
-            if changed is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
-
-    def _kernel(self, source: Source, kernel: Kernel) -> str | None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Start at the global index, stride by the whole grid, and launch enough blocks."""
+        source = kernel.source
         loop = next((item for item in parallel_loops(kernel) if item.top and item.form == "block"), None)
         if loop is None or not kernel.launches or kernel.uses("blockIdx", "gridDim") or not independent(loop):
             return None

@@ -7,10 +7,10 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from ..emit import dedented, fresh, helper_name, indented, on_host, with_helper
-from ..rule import Rule, Setting
+from ..rule import KernelRule, Setting
 from ..space import Space, index_space
 from ..spelling import plain
-from ..syntax import Kernel, Source, declared_name, edited, parsed, reread, text, walk, within
+from ..syntax import Kernel, declared_name, edited, text, walk, within
 from ..unflatten import unflattened
 from ..values import depends
 from .tile_product import TILES
@@ -24,7 +24,7 @@ LANES, ROWS, EACH = 32, 8, 4
 """Threads of a block along columns and along rows; rows of a thread."""
 
 
-class HoistColumns(Rule):
+class HoistColumns(KernelRule):
     """Every element computes again what is the same for its whole column: do it once for several rows."""
 
     name: ClassVar[str] = "hoist_columns"
@@ -37,19 +37,16 @@ class HoistColumns(Rule):
     )
     effect: ClassVar[str] = "one evaluation for several elements, and no division for row and column"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite every kernel that qualifies."""
-        spelled = reread(source, plain(source.text))
-        for kernel in spelled.kernels:
-            flat = unflattened(spelled, kernel)
-            seen = parsed(flat).kernel(kernel.name) if flat is not None else None
-            changed = self._kernel(seen) if seen is not None else None
-            if changed is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros and small helpers."""
+        return plain(code)
 
-    @staticmethod
-    def _kernel(kernel: Kernel) -> str | None:
+    def forms(self, kernel: Kernel) -> tuple[Kernel | None, ...]:
+        """Read a kernel over one long index as one over rows and columns."""
+        return (unflattened(kernel),)
+
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Walk down the rows in each thread, with what depends on the column alone computed once."""
         source, space = kernel.source, index_space(kernel)
         if space is None or len(space.axes) != 2 or kernel.cooperates or kernel.template is not None:
             return None

@@ -31,7 +31,7 @@ class NarrowIndex(Rule):
     )
     effect: ClassVar[str] = "fewer instructions and registers for each element"
 
-    def apply(self, source: Source, setting: Setting) -> str:
+    def once(self, source: Source, setting: Setting) -> str | None:
         """Rewrite every kernel whose largest index the host can bound."""
         edits: list[tuple[int, int, str]] = []
         for kernel in source.kernels:

@@ -10,19 +10,17 @@ from tree_sitter import Node
 
 from ..emit import BLOCKS_FOR, configuration_edits, dedented, fresh, helper_name, indented, with_helper
 from ..loops import for_parts, parallel_loops
-from ..rule import Rule, Setting, distinct_arguments
+from ..rule import KernelRule, Setting, distinct_arguments
 from ..spelling import plain
 from ..syntax import (
     Kernel,
     Launch,
-    Source,
     add,
     assigned_names,
     declared_name,
     edited,
     multiply,
     real,
-    reread,
     squeezed,
     statements,
     substitute,
@@ -57,7 +55,7 @@ class Merge:
     moves: tuple[Node, ...] = field(repr=False)
 
 
-class RankMerge(Rule):
+class RankMerge(KernelRule):
     """One thread merges two runs in turn: a binary search gives every element its place at once."""
 
     name: ClassVar[str] = "rank_merge"
@@ -73,19 +71,15 @@ class RankMerge(Rule):
     )
     effect: ClassVar[str] = "as many threads as elements at every level; short runs sorted in one launch"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite the first kernel that merges so."""
-        spelled = reread(source, plain(source.text))
-        for kernel in spelled.kernels:
-            merge = find_merge(kernel)
-            changed = self._kernel(spelled, kernel, merge) if merge is not None else None
-            if changed is not None:
-                return changed
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros and small helpers."""
+        return plain(code)
 
-    def _kernel(self, source: Source, kernel: Kernel, merge: Merge) -> str | None:
-        levels = find_levels(kernel, merge)
-        if levels is None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Give every element its place by a search in the other run."""
+        source, merge = kernel.source, find_merge(kernel)
+        levels = find_levels(kernel, merge) if merge is not None else None
+        if merge is None or levels is None:
             return None
         loop, there, back = levels
         names = [p.name for p in kernel.parameters]

@@ -22,7 +22,7 @@ class Restrict(Rule):
     )
     effect: ClassVar[str] = "fewer and earlier loads"
 
-    def apply(self, source: Source, setting: Setting) -> str:
+    def once(self, source: Source, setting: Setting) -> str | None:
         """Qualify the pointers of every kernel where no launch can alias them."""
         edits = []
         for kernel in source.kernels:

@@ -12,7 +12,7 @@ from ..emit import configuration_edits, dedented, fresh, helper_name, indented, 
 from ..inline import inlined
 from ..loops import ParallelLoop, effects_known, for_parts, parallel_loops
 from ..macros import expanded
-from ..rule import Rule, Setting, distinct_arguments
+from ..rule import KernelRule, Setting, distinct_arguments
 from ..syntax import (
     Access,
     Kernel,
@@ -24,7 +24,6 @@ from ..syntax import (
     edited,
     how_used,
     id_of,
-    reread,
     shows,
     squeezed,
     statements,
@@ -121,7 +120,7 @@ class Shared:
     accumulators: dict[str, str]
 
 
-class RowCooperative(Rule):
+class RowCooperative(KernelRule):
     """One thread walks along a whole row: let a warp or a block walk side by side and combine with shuffles."""
 
     name: ClassVar[str] = "warp_per_item"
@@ -138,16 +137,13 @@ class RowCooperative(Rule):
     effect: ClassVar[str] = "coalesced loads and enough threads to fill the device"
     steps: ClassVar[int] = 2
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite every kernel that qualifies."""
-        spelled = reread(source, _unvolatile(inlined(expanded(source.text))))
-        for kernel in spelled.kernels:
-            changed = self._kernel(spelled, kernel, setting)
-            if changed is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros and small helpers; write plainly what is volatile."""
+        return _unvolatile(inlined(expanded(code)))
 
-    def _kernel(self, source: Source, kernel: Kernel, setting: Setting) -> str | None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Share each item between the threads of a warp or block."""
+        source = kernel.source
         loop = next((item for item in parallel_loops(kernel) if item.top), None)
         if loop is None or not kernel.launches or kernel.meets or not distinct_arguments(kernel):
             return None

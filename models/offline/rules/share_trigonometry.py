@@ -19,7 +19,7 @@ class ShareTrigonometry(Rule):
     why: ClassVar[str] = "sine and cosine of one angle share the reduction of the angle: compute them in one call"
     effect: ClassVar[str] = "half the instructions of the two calls"
 
-    def apply(self, source: Source, setting: Setting) -> str:
+    def once(self, source: Source, setting: Setting) -> str | None:
         """Rewrite every constant of a kernel whose sine and cosine are both taken."""
         edits: list[tuple[int, int, str]] = []
         for kernel in source.kernels:

@@ -9,17 +9,15 @@ from tree_sitter import Node
 
 from ..emit import dedented, fresh, helper_name, indented, on_host, with_helper
 from ..loops import for_parts
-from ..rule import Rule, Setting, distinct_arguments
+from ..rule import KernelRule, Setting, distinct_arguments
 from ..space import Axis, Space, index_space
 from ..spelling import plain
 from ..syntax import (
     Kernel,
-    Source,
     coefficient,
     declared_name,
     edited,
     real,
-    reread,
     shows,
     statements,
     substitute,
@@ -55,7 +53,7 @@ class Window:
     after: tuple[Node, ...] = field(repr=False)
 
 
-class SlidingWindow(Rule):
+class SlidingWindow(KernelRule):
     """Neighbouring results read almost the same cells: hold them where they are cheap."""
 
     name: ClassVar[str] = "sliding_window"
@@ -69,17 +67,15 @@ class SlidingWindow(Rule):
     effect: ClassVar[str] = "one load in many is left, the arithmetic units become the limit"
     steps: ClassVar[int] = 2
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite every kernel that sums over such windows."""
-        spelled = reread(source, plain(source.text))
-        for kernel in spelled.kernels:
-            window = find_window(kernel)
-            changed = self._kernel(spelled, kernel, window, setting) if window is not None else None
-            if changed is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros and small helpers."""
+        return plain(code)
 
-    def _kernel(self, source: Source, kernel: Kernel, window: Window, setting: Setting) -> str | None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Keep a window in registers and slide it."""
+        source, window = kernel.source, find_window(kernel)
+        if window is None:
+            return None
         each = source.unique("per_thread")
         code = fresh(source, self._code(kernel, window).replace("@per_thread", each))
         tiles_of = helper_name(source, "tiles_of", TILES)

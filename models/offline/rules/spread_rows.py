@@ -6,14 +6,14 @@ from typing import ClassVar
 
 from ..emit import BLOCKS_UP_TO, configuration_edits, helper_name, on_host, with_helper
 from ..loops import ParallelLoop, for_parts, independent, parallel_loops
-from ..rule import Rule, Setting
-from ..syntax import Kernel, Launch, Source, edited, shows, squeezed, text, walk, within
+from ..rule import KernelRule, Setting
+from ..syntax import Kernel, Launch, edited, shows, squeezed, text, walk, within
 
 ENOUGH = 8
 """Blocks to each multiprocessor: more bring nothing."""
 
 
-class SpreadRows(Rule):
+class SpreadRows(KernelRule):
     """A loop of a block over its row: let the blocks along y share it."""
 
     name: ClassVar[str] = "spread_rows"
@@ -26,15 +26,9 @@ class SpreadRows(Rule):
     )
     effect: ClassVar[str] = "all multiprocessors have work whatever the number of rows"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite the first kernel that qualifies, then look again."""
-        for kernel in source.kernels:
-            changed = self._kernel(source, kernel, setting)
-            if changed is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
-
-    def _kernel(self, source: Source, kernel: Kernel, setting: Setting) -> str | None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Share a row between the blocks along y."""
+        source = kernel.source
         loops = [item for item in parallel_loops(kernel) if item.form == "block"]
         if len(loops) != 1 or not kernel.launches or kernel.cooperates or not kernel.uses("blockIdx.x"):
             return None

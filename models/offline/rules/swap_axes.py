@@ -26,7 +26,7 @@ class SwapAxes(Rule):
     )
     effect: ClassVar[str] = "a warp's access falls into a few consecutive sectors"
 
-    def apply(self, source: Source, setting: Setting) -> str:
+    def once(self, source: Source, setting: Setting) -> str | None:
         """Renumber the threads of every kernel whose axes are the wrong way round."""
         edits: list[tuple[int, int, str]] = []
         spelled = reread(source, expanded(source.text))

@@ -11,17 +11,14 @@ from tree_sitter import Node
 from ..emit import dedented, fresh, helper_name, include, indented, on_host, with_helper
 from ..loops import for_parts
 from ..macros import expanded
-from ..rule import Rule, Setting, distinct_arguments
+from ..rule import KernelRule, Setting, distinct_arguments
 from ..space import Axis, Space, index_space
 from ..syntax import (
     BF16,
     Kernel,
-    Source,
     coefficient,
     edited,
-    parsed,
     real,
-    reread,
     statements,
     substitute,
     text,
@@ -61,7 +58,7 @@ class Product:
     """Rows that share one right operand: `right` depends on `row / group` as well. Empty: all rows do."""
 
 
-class TileProduct(Rule):
+class TileProduct(KernelRule):
     """Every thread reads its own row and column: share them."""
 
     name: ClassVar[str] = "tile_shared"
@@ -75,22 +72,19 @@ class TileProduct(Rule):
     effect: ClassVar[str] = "global loads fall by the tile's width, the arithmetic units become the limit"
     steps: ClassVar[int] = 3
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite every kernel that is such a product."""
-        spelled = reread(source, expanded(source.text))
-        for kernel in spelled.kernels:
-            flat = unflattened(spelled, kernel)
-            for form in (spelled, parsed(flat) if flat is not None else None):
-                seen = form.kernel(kernel.name) if form is not None else None
-                product = find_product(seen) if seen is not None else None
-                if form is None or seen is None or product is None:
-                    continue
-                changed = self._kernel(form, seen, product, setting)
-                if changed is not None:
-                    return self.apply(Source(changed), setting)
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros."""
+        return expanded(code)
 
-    def _kernel(self, source: Source, kernel: Kernel, product: Product, setting: Setting) -> str | None:
+    def forms(self, kernel: Kernel) -> tuple[Kernel | None, ...]:
+        """Read a kernel over one long index as one over rows and columns, too."""
+        return kernel, unflattened(kernel)
+
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Compute a tile of the product from tiles of its factors."""
+        source, product = kernel.source, find_product(kernel)
+        if product is None:
+            return None
         rows, cols = text(product.row.bound), text(product.col.bound)
         left, right = _plain(kernel, product.left), _plain(kernel, product.right)
         tensor = setting.tensor_cores and setting.narrow == 0 and left is not None and right is not None

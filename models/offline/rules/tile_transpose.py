@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from ..emit import configuration_edits, fresh, helper_name, indented, on_host, with_helper
 from ..macros import expanded
-from ..rule import Rule, Setting, distinct_arguments
+from ..rule import KernelRule, Setting, distinct_arguments
 from ..space import Space, index_space
-from ..syntax import SIZES, Kernel, Poly, Source, coefficient, edited, reread, text
+from ..syntax import SIZES, Kernel, Poly, coefficient, edited, text
 from .tile_product import TILES
 
 
-class TileTranspose(Rule):
+class TileTranspose(KernelRule):
     """Reads run along one axis, writes along the other: turn the tile in shared memory, both coalesced."""
 
     name: ClassVar[str] = "transpose_tile"
@@ -26,16 +26,13 @@ class TileTranspose(Rule):
     )
     effect: ClassVar[str] = "whole sectors in both directions"
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite every kernel that is such a copy."""
-        spelled = reread(source, expanded(source.text))
-        for kernel in spelled.kernels:
-            changed = self._kernel(spelled, kernel)
-            if changed is not None:
-                return self.apply(Source(changed), setting)
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros."""
+        return expanded(code)
 
-    def _kernel(self, source: Source, kernel: Kernel) -> str | None:
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Copy tiles by way of shared memory."""
+        source = kernel.source
         space = index_space(kernel)
         if space is None or len(space.axes) != 2 or kernel.cooperates or not kernel.launches:
             return None

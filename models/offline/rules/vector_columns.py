@@ -9,21 +9,18 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from ..emit import dedented, fresh, helper_name, indented, on_host, with_helper
-from ..rule import Rule, Setting, distinct_arguments
+from ..rule import KernelRule, Setting, distinct_arguments
 from ..space import Axis, Space, index_space
 from ..spelling import plain
 from ..syntax import (
     SIZES,
     Access,
     Kernel,
-    Source,
     assigned_names,
     calls,
     coefficient,
     declared_name,
     edited,
-    parsed,
-    reread,
     shows,
     squeezed,
     statements,
@@ -74,7 +71,7 @@ class _NotSimple(Exception):
     """The body holds something that can't be done for several columns at once."""
 
 
-class VectorColumns(Rule):
+class VectorColumns(KernelRule):
     """Each thread does the same for one column that its neighbour does for the next: do several at once."""
 
     name: ClassVar[str] = "vector_columns"
@@ -88,19 +85,17 @@ class VectorColumns(Rule):
     effect: ClassVar[str] = "a fraction of the loads and of the loop overhead for each element"
     steps: ClassVar[int] = 2
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite every kernel that qualifies."""
-        spelled = reread(source, plain(source.text))
-        for kernel in spelled.kernels:
-            flat = unflattened(spelled, kernel)
-            for form in (spelled, parsed(flat) if flat is not None else None):
-                seen = form.kernel(kernel.name) if form is not None else None
-                changed = self._kernel(form, seen, setting) if form is not None and seen is not None else None
-                if changed is not None:
-                    return self.apply(Source(changed), setting)
-        return source.text
+    def spelled(self, code: str) -> str:
+        """Write out macros and small helpers."""
+        return plain(code)
 
-    def _kernel(self, source: Source, kernel: Kernel, setting: Setting) -> str | None:
+    def forms(self, kernel: Kernel) -> tuple[Kernel | None, ...]:
+        """Read a kernel over one long index as one over rows and columns, too."""
+        return kernel, unflattened(kernel)
+
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Take several neighbouring columns in one thread."""
+        source = kernel.source
         space = index_space(kernel)
         if space is None or kernel.meets or kernel.template is not None or not distinct_arguments(kernel):
             return None

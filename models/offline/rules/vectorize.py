@@ -20,7 +20,7 @@ from ..emit import (
     with_helper,
 )
 from ..loops import ParallelLoop, effects_known, parallel_loops
-from ..rule import Rule, Setting, distinct_arguments
+from ..rule import KernelRule, Setting, distinct_arguments
 from ..syntax import SIZES, Kernel, Poly, Source, coefficient, edited, how_used, shows, text, walk, within, without
 
 
@@ -47,7 +47,7 @@ STEPS = {
 """First index and step of a thread, by a loop's form."""
 
 
-class Vectorize(Rule):
+class Vectorize(KernelRule):
     """Four floats or eight bf16 per access, where the pointers are aligned; else, and for the tail, one by one."""
 
     name: ClassVar[str] = "vectorize"
@@ -61,17 +61,13 @@ class Vectorize(Rule):
     effect: ClassVar[str] = "a quarter (float) or an eighth (bf16) of the load and store instructions"
     steps: ClassVar[int] = 2
 
-    def apply(self, source: Source, setting: Setting) -> str:
-        """Rewrite every loop that qualifies."""
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Rewrite a kernel's first loop that qualifies."""
+        if not kernel.launches or re.search(r"\bvolatile\b", text(kernel.node)) or not distinct_arguments(kernel):
+            return None
         width = 16 >> setting.narrow
-        for kernel in source.kernels:
-            if not kernel.launches or re.search(r"\bvolatile\b", text(kernel.node)) or not distinct_arguments(kernel):
-                continue
-            for loop in parallel_loops(kernel):
-                changed = self._loop(source, kernel, loop, width)
-                if changed is not None:
-                    return self.apply(Source(changed), setting)
-        return source.text
+        rewritten = (self._loop(kernel.source, kernel, loop, width) for loop in parallel_loops(kernel))
+        return next((code for code in rewritten if code is not None), None)
 
     def _loop(self, source: Source, kernel: Kernel, loop: ParallelLoop, width: int) -> str | None:
         if loop.leaves(
