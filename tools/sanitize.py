@@ -32,11 +32,7 @@ class SanitizeInput(BaseModel):
 def sanitize(build: dict[str, Any], task: str, precision: str, device: str = "auto") -> dict[str, Any]:
     """Run the sanitizer at hidden sizes. Answers {"status": "ok" | "found", "findings": [CaseEvidence…]}."""
     what, where = load_task(task), get_device(device)
-    found = [
-        finding
-        for case in sanitized_cases(what)
-        for finding in where.sanitize(Build.model_validate(build), what, Precision(precision), case)
-    ]
+    found = where.sanitize(Build.model_validate(build), what, Precision(precision), sanitized_cases(what))
     return {"status": "found" if found else "ok", "findings": [f.model_dump(mode="json") for f in found]}
 
 

@@ -37,7 +37,7 @@ def traced(name: str, precision: Precision, root: Path) -> str:
     task, device = load_task(name), CpuDevice(use_nvcc=False, root=root)
     build = device.build(Candidate(source=task.source(precision)), task, precision)
     case = max(task.in_set(CaseSet.SMALL), key=lambda c: task.complexity(c.sizes))
-    return "; ".join(f"{e.case}: {e.reason}" for e in device.sanitize(build, task, precision, case))
+    return "; ".join(f"{e.case}: {e.reason}" for e in device.sanitize(build, task, precision, [case]))
 
 
 def main() -> None:

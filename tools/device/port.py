@@ -128,8 +128,10 @@ class Device(Protocol):
             Unsupported: no counters here; the message says why and what to do.
         """
 
-    def sanitize(self, build: Build, task: Task, precision: Precision, case: Case) -> tuple[CaseEvidence, ...]:
-        """Look for races, out-of-bounds and uninitialised accesses; an empty tuple means none found.
+    def sanitize(
+        self, build: Build, task: Task, precision: Precision, cases: Sequence[Case]
+    ) -> tuple[CaseEvidence, ...]:
+        """Look for races, out-of-bounds and uninitialised accesses in a call at each case; nothing returned: none.
 
         Raises:
             Unsupported: no such tool here.

@@ -208,5 +208,5 @@ def test_a_profile_has_what_the_diagnosis_needs(device):
 
 def test_a_race_is_found_and_the_baseline_has_none(device):
     racy = changed("atomicAdd(result, sum)", "__shared__ float s; s = sum; __syncthreads(); atomicAdd(result, s)")
-    assert device.sanitize(build(device, BASELINE), DOT, FP32, CASES[-1]) == ()
-    assert device.sanitize(build(device, racy), DOT, FP32, CASES[-1])
+    assert device.sanitize(build(device, BASELINE), DOT, FP32, CASES[-1:]) == ()
+    assert device.sanitize(build(device, racy), DOT, FP32, CASES[-1:])

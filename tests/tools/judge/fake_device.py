@@ -146,7 +146,7 @@ class FakeDevice:
     def profile(self, build, task, precision, case):
         raise NotImplementedError
 
-    def sanitize(self, build, task, precision, case):
+    def sanitize(self, build, task, precision, cases):
         return ()
 
 

@@ -184,8 +184,13 @@ class CpuDevice:
         counters = self.count(build, task, precision, case, arrays)
         return profile_of(counters, self.gpu, case.name, read_source(build).kernels)
 
-    def sanitize(self, build: Build, task: Task, precision: Precision, case: Case) -> tuple[CaseEvidence, ...]:
-        """Run one call with every access traced: races, bounds, uninitialised shared memory, barriers and masks."""
+    def sanitize(
+        self, build: Build, task: Task, precision: Precision, cases: Sequence[Case]
+    ) -> tuple[CaseEvidence, ...]:
+        """Run one call at each case, every access traced: races, bounds, uninitialised memory, barriers and masks."""
+        return tuple(found for case in cases for found in self._sanitize(build, task, precision, case))
+
+    def _sanitize(self, build: Build, task: Task, precision: Precision, case: Case) -> tuple[CaseEvidence, ...]:
         seed = secrets.randbits(63)
         arrays = self._arrays(task, precision, case, seed)
         library = trace_library(build, self._root)

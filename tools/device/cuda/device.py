@@ -178,17 +178,19 @@ class CudaDevice:
                 environment=self.environment, folder=Path(folder),
             )  # fmt: skip
 
-    def sanitize(self, build: Build, task: Task, precision: Precision, case: Case) -> tuple[CaseEvidence, ...]:
-        """Run one call under compute-sanitizer's memcheck, racecheck, initcheck and synccheck.
+    def sanitize(
+        self, build: Build, task: Task, precision: Precision, cases: Sequence[Case]
+    ) -> tuple[CaseEvidence, ...]:
+        """Run one call at each case under compute-sanitizer's memcheck, racecheck, initcheck and synccheck.
 
         Raises:
             Unsupported: there is no compute-sanitizer, or it refuses this GPU.
         """
         seed = secrets.randbits(63)
-        arrays = case_arrays(task, precision, case, seed)
+        data = [(case, case_arrays(task, precision, case, seed)) for case in cases]
         with gpu_lock(self.facts.uuid, f"sanitizing {task.name}-{precision}"), tempfile.TemporaryDirectory() as folder:
             return sanitize_with_compute_sanitizer(
-                self.host_program, build, task, precision, case, arrays, seed=seed, environment=self.environment,
+                self.host_program, build, task, precision, data, seed=seed, environment=self.environment,
                 folder=Path(folder),
             )  # fmt: skip
 

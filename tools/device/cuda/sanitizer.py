@@ -1,4 +1,4 @@
-"""Runs one call of a candidate under compute-sanitizer's four tools."""
+"""Runs calls of a candidate under compute-sanitizer's four tools."""
 
 from __future__ import annotations
 
@@ -57,15 +57,14 @@ def sanitize_with_compute_sanitizer(
     build: Build,
     task: Task,
     precision: Precision,
-    case: Case,
-    arrays: Mapping[str, NDArray[Any]],
+    data: Sequence[tuple[Case, Mapping[str, NDArray[Any]]]],
     *,
     seed: int,
     environment: Mapping[str, str],
     folder: Path,
     tools: Sequence[str] = TOOLS,
 ) -> tuple[CaseEvidence, ...]:
-    """Return what the tools report, one record each; empty if they report nothing.
+    """Return what the tools report of one call at each case, one record each; empty if they report nothing.
 
     Raises:
         Unsupported: compute-sanitizer is not installed, or it refuses this GPU.
@@ -74,8 +73,9 @@ def sanitize_with_compute_sanitizer(
     if sanitizer is None:
         raise Unsupported("compute-sanitizer was not found: install it with the CUDA toolkit and put it on PATH")
 
-    def reports_of(tool: str) -> list[str]:
-        log = folder / f"{tool}.log"
+    def reports_of(tool: str, number: int) -> list[str]:
+        case, arrays = data[number]
+        log = folder / f"{tool}-{number}.log"
         wrapper = [str(sanitizer), "--tool", tool, "--log-file", str(log), "--print-limit", "20"]
         if tool == "memcheck":  # errors of API calls show in the call's own result
             wrapper += ["--report-api-errors", "no"]
@@ -99,6 +99,11 @@ def sanitize_with_compute_sanitizer(
         return reports
 
     # Most of a tool's time is its start: all start at once.
-    with ThreadPoolExecutor(len(tools)) as pool:
-        reports = [reason for found in pool.map(reports_of, tools) for reason in found]
-    return tuple(CaseEvidence(case=case.name, set=case.set, seed=seed, ok=False, reason=reason) for reason in reports)
+    pieces = [(tool, number) for number in range(len(data)) for tool in tools]
+    with ThreadPoolExecutor(len(pieces)) as pool:
+        reports = pool.map(reports_of, *zip(*pieces, strict=True))
+    return tuple(
+        CaseEvidence(case=data[number][0].name, set=data[number][0].set, seed=seed, ok=False, reason=reason)
+        for (_, number), found in zip(pieces, reports, strict=True)
+        for reason in found
+    )

@@ -155,7 +155,7 @@ def test_profile_has_counted_and_modelled_metrics(device: CpuDevice, baseline: B
 
 
 def test_sanitize_finds_a_race_and_nothing_in_the_baseline(device: CpuDevice, baseline: Build) -> None:
-    assert device.sanitize(baseline, TASK, Precision.FP32, CASE) == ()
+    assert device.sanitize(baseline, TASK, Precision.FP32, [CASE]) == ()
     broken = build(
         device,
         """    __shared__ float s[64];
@@ -163,7 +163,7 @@ def test_sanitize_finds_a_race_and_nothing_in_the_baseline(device: CpuDevice, ba
     result[0] = s[63 - threadIdx.x] * 0.0f;
 """,
     )
-    reasons = [e.reason for e in device.sanitize(broken, TASK, Precision.FP32, CASE)]
+    reasons = [e.reason for e in device.sanitize(broken, TASK, Precision.FP32, [CASE])]
     assert any(reason.startswith("shared_race: kernel dot, lines 4 and 5") for reason in reasons), reasons
 
 

@@ -81,7 +81,7 @@ cat {tmp_path}/$tool.txt > "$log"
         folder.mkdir(exist_ok=True)
         build = Build(ok=True, library=str(library(body)))
         return sanitize_with_compute_sanitizer(
-            executable, build, make_task(), Precision.FP32, make_case(), make_arrays(), seed=5, environment={},
+            executable, build, make_task(), Precision.FP32, [(make_case(), make_arrays())] * 2, seed=5, environment={},
             folder=folder,
         )  # fmt: skip
 
@@ -94,7 +94,7 @@ def test_nothing_found(sanitized: Callable[..., tuple[CaseEvidence, ...]]) -> No
 
 def test_reports_of_every_tool_are_evidence(sanitized: Callable[..., tuple[CaseEvidence, ...]]) -> None:
     evidence = sanitized({"memcheck": MEMCHECK, "racecheck": RACECHECK})
-    assert [e.reason.split(":")[0] for e in evidence] == ["memcheck", "racecheck"]
+    assert [e.reason.split(":")[0] for e in evidence] == ["memcheck", "racecheck"] * 2
     assert all((e.seed, e.ok, e.case) == (5, False, make_case().name) for e in evidence)
 
 
