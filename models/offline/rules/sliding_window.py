@@ -29,8 +29,8 @@ from ..values import declared, declares_zero, depends, loop_head
 from .tile_product import TILES
 
 WARPS = 8
-CHUNK = 32
-"""Taps whose weights a warp holds at a time."""
+CHUNK = 128
+"""Taps whose weights a warp holds at a time: the latency of memory is paid once for each chunk."""
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,17 @@ if (@first_col >= {bound}) return;
     {heads}for (long long @first_k = 0; @first_k < {end}; @first_k += @chunk) {{
         const int @taps = ({end}) - @first_k < @chunk ? (int)(({end}) - @first_k) : @chunk;
         __syncwarp();
+        #pragma unroll 4
         for (int @at = @lane; @at < 32 * @per_thread + @taps; @at += 32) {{
             const long long {col} = @first_col + @at;
             const long long {w.k} = @first_k;
 {indented(for_cells, 12)}            const bool @inside = {col} + {w.k} < ({bound}) + ({end}) - 1;
             @cells[@warp][@at] = @inside ? {text(w.cells)} : 0.0f;
         }}
-        {{
+        for (int @at = @lane; @at < @taps; @at += 32) {{
             const long long {col} = @first_col;
-            const long long {w.k} = @first_k + @lane;
-{indented(for_weights, 12)}            if ({w.k} < {end}) @weights[@warp][@lane] = {text(w.weights)};
+            const long long {w.k} = @first_k + @at;
+{indented(for_weights, 12)}            @weights[@warp][@at] = {text(w.weights)};
         }}
         __syncwarp();
         const float* @mine = @cells[@warp] + @lane * @per_thread;

@@ -144,8 +144,11 @@ class TileProduct(KernelRule):
         kept = {a: _fill(kernel, p, n, v) for a, n, v in (("left", p.left, p.row), ("right", p.right, p.col))}
         along = {a: _runs_along(kernel, p, n) for a, n in (("left", p.left), ("right", p.right))}
         point = indented(self._point(kernel, p, "@row_there", "@col_there", "@sums[@i][@j]"), 16)
+        depth = "8" if p.outer else "@side == 128 ? 8 : @side == 64 ? 16 : 32"
         return f"""\
-constexpr int @per_thread = @side == 128 ? 8 : 4, @across = @side / @per_thread, @depth = 8;
+constexpr int @per_thread = @side == 128 ? 8 : 4, @across = @side / @per_thread;
+// Small tiles are deep where k is long: fewer turns to wait for memory in.
+constexpr int @depth = {depth};
 constexpr int @threads = @across * @across, @each = @side * @depth / @threads;
 // Two tiles of each: one is filled while the other is used.
 __shared__ alignas(16) float @left_tile[2][@depth][@side + 4];

@@ -35,7 +35,18 @@ from .tile_product import TILES
 
 LANES = 32
 ROWS = (8, 4, 16, 2)
-"""Rows of a block, the first to be tried first."""
+"""Rows of a block whose rows are as long as a warp (more of shorter ones), the first to be tried first."""
+THREADS = 1024
+"""Threads that a multiprocessor should have before one takes several columns."""
+
+LANES_FOR = """\
+// Neighbouring threads for `items`: the power of two that covers them, at most a warp.
+static int {name}(long long items) {{
+    int lanes = 1;
+    while (lanes < 32 && lanes < items) lanes *= 2;
+    return lanes;
+}}
+"""
 
 COLUMNS = """\
 // `Count` neighbouring elements, loaded and stored together.
@@ -118,10 +129,11 @@ class VectorColumns(KernelRule):
         add_columns = helper_name(source, "add_columns", ADD_COLUMNS)
         code = fresh(source, self._code(found, body))
         tall, tall_line = tunable(source, "rows_of_block", ROWS)
-        marks = {"$Columns": vector, "$Width": width, "$add_columns": add_columns, "$rows": tall}
+        marks = {"$Columns": vector, "$Width": width, "$add_columns": add_columns}
         for mark, name in marks.items():
             code = code.replace(mark, name)
-        tiles_of = helper_name(source, "tiles_of", TILES)
+        tiles_of, lanes_for = helper_name(source, "tiles_of", TILES), helper_name(source, "lanes_for", LANES_FOR)
+        block, lanes = source.unique("block_shape"), source.unique("lanes")
         edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
         edits.append((kernel.node.start_byte, kernel.node.start_byte, f"template <int {width}>\n"))
         for launch in kernel.launches:
@@ -132,18 +144,24 @@ class VectorColumns(KernelRule):
             rest = "".join(f", {text(n)}" for n in launch.configuration[2:])
             given = ", ".join(text(n) for n in launch.arguments)
             roots = sorted({f"reinterpret_cast<size_t>({launch.argument(kernel, a.root)})" for a in found.wide})
-            fits = f"if (({cols}) % {count} == 0 && ({' | '.join(roots)}) % 16 == 0) "
-            high = tall if found.row is not None else "1"  # without rows, more threads would do the same again
+            aligned = f"({' | '.join(roots)}) % 16 == 0"
             calls_ = []
-            for each in (count, 1):
-                grid = f"dim3({tiles_of}({cols}, {LANES * each}, 2147483647), {tiles_of}({rows}, {high}, 65535))"
-                calls_.append(f"{{\n    {kernel.name}<{each}><<<{grid}, dim3({LANES}, {high}){rest}>>>({given});\n}}")
-            chain = f"{fits}{calls_[0]} else {calls_[1]}"
+            for each in sorted({count, 2, 1}, reverse=True):
+                shape = f"const dim3 {block}({LANES});"
+                if found.row is not None:  # without rows, more threads would do the same again
+                    items = f"({cols} + {each - 1}) / {each}" if each > 1 else cols
+                    shape = f"const int {lanes} = {lanes_for}({items});\n"
+                    shape += f"    const dim3 {block}({lanes}, {tall} * {LANES} / {lanes});"
+                grid = f"dim3({tiles_of}({cols}, {block}.x * {each}, 2147483647), {tiles_of}({rows}, {block}.y, 65535))"
+                call = f"{{\n    {shape}\n    {kernel.name}<{each}><<<{grid}, {block}{rest}>>>({given});\n}}"
+                enough = f"(long long)({cols}) * ({rows}) >= {setting.multiprocessors * THREADS * each}LL"
+                calls_.append(f"if (({cols}) % {each} == 0 && {aligned} && {enough}) {call}" if each > 1 else call)
+            chain = " else ".join(calls_)
             edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chain, 4).lstrip()))
         edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
         result = with_helper(edited(source.text, edits), tiles_of, TILES)
         if found.row is not None:
-            result = with_helper(result, tall, tall_line)
+            result = with_helper(with_helper(result, lanes_for, LANES_FOR), tall, tall_line)
         if add_columns in code:
             result = with_helper(result, add_columns, ADD_COLUMNS)
         return with_helper(result, vector, COLUMNS)
@@ -152,15 +170,15 @@ class VectorColumns(KernelRule):
     def _code(found: _Columns, body: str) -> str:
         col, preamble = found.col.variable, "".join(f"{dedented(text(n))}\n" for n in found.space.preamble)
         head = (
-            f"{preamble}const long long {col} = (blockIdx.x * {LANES}LL + threadIdx.x) * $Width;\n"
+            f"{preamble}const long long {col} = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * $Width;\n"
             f"if ({col} >= {text(found.col.bound)}) return;\n"
         )
         if found.row is None:
             return head + body
         row = found.row.variable
         return (
-            f"{head}for (long long {row} = blockIdx.y * (long long)$rows + threadIdx.y; "
-            f"{row} < {text(found.row.bound)}; {row} += gridDim.y * (long long)$rows) {{\n{indented(body, 4)}\n}}"
+            f"{head}for (long long {row} = blockIdx.y * (long long)blockDim.y + threadIdx.y; "
+            f"{row} < {text(found.row.bound)}; {row} += gridDim.y * (long long)blockDim.y) {{\n{indented(body, 4)}\n}}"
         )
 
 

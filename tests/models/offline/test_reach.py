@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task, task_names
@@ -130,6 +132,19 @@ def test_columns_are_taken_several_at_once() -> None:
     assert "gather<1>" in changed
 
 
+def test_a_warp_takes_as_many_rows_as_fit() -> None:
+    changed = changes("vector_columns", program(GATHER, GATHER_LAUNCH))
+    assert changed is not None
+    assert "lanes_for((m + 3) / 4)" in changed
+    assert "rows_of_block * 32 / lanes" in changed
+
+
+def test_few_elements_are_not_taken_several_at_once() -> None:
+    changed = changes("vector_columns", program(GATHER, GATHER_LAUNCH), Setting(multiprocessors=100))
+    assert changed is not None
+    assert re.findall(r">= (\d+)LL", changed) == ["409600", "204800"]
+
+
 def test_columns_without_rows_are_done_once() -> None:
     alone = """
 __global__ void sums(const float* a, const float* w, float* b, int n, int m) {
@@ -140,7 +155,7 @@ __global__ void sums(const float* a, const float* w, float* b, int n, int m) {
 """
     changed = changes("vector_columns", program(alone, "sums<<<(m + 127) / 128, 128, 0, stream>>>(a, w, b, n, m);"))
     assert changed is not None
-    assert changed.count("dim3(32, 1)") == 2
+    assert changed.count("dim3 block_shape(32);") == 3
     assert "threadIdx.y" not in changed
 
 
