@@ -15,13 +15,14 @@ from ..table import markdown
 from .data import ReportData
 from .html import factor
 from .rows import Row, table_rows
+from .where import where
 
 
 def suite_markdown(data: ReportData, title: str) -> str:
-    """Return the suite as a Markdown page: table, scores, costs and transitions."""
+    """Return the suite as a Markdown page: table, failures, times, scores, costs and transitions."""
     point = point_of(data.suite.id, data.suite, data.by_unit, data.measurements)
-    parts = [f"# {title}\n", markdown(data.suite, data.by_unit), "## Scores and costs\n"]
-    parts.append(markdown_points("suite", [point]))
+    parts = [f"# {title}\n", f"{where(data)}\n", markdown(data.suite, data.by_unit), *_failures(data), *_times(data)]
+    parts += ["## Scores and costs\n", markdown_points("suite", [point])]
     if rows := astra_table(data.by_unit):
         word = "estimated here" if data.estimated else "here"
         lines = ["## The kernels that Astra shares\n", f"| kernel | Astra | the paper | fp32 {word} | bf16 {word} |"]
@@ -32,6 +33,26 @@ def suite_markdown(data: ReportData, title: str) -> str:
             lines.append(f"| {' | '.join(cells)} |")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+def _failures(data: ReportData) -> list[str]:
+    failed = [r for r in data.results if r.status == "failed"]
+    lines = [f"- {r.unit.name}: {r.summary.reason if r.summary else r.error}" for r in failed]
+    return ["## Failures\n", "\n".join(lines) + "\n"] if lines else []
+
+
+def _times(data: ReportData) -> list[str]:
+    rows = [row for row in table_rows(data) if row.baseline_us is not None]
+    if not rows:
+        return []
+    lines = ["Geometric means over the timed cases, in microseconds. Library: the speedup over the baseline of the"]
+    lines += ["fastest vendor library that the judge accepts.", ""]
+    lines += ["| unit | baseline | best | library | class before → after |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        classes = [name.replace("_", " ") for name in (row.bottleneck_before, row.bottleneck_after) if name]
+        cells = [row.unit, f"{row.baseline_us:,.1f}", f"{row.best_us:,.2f}", factor(row.library), " → ".join(classes)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return ["## Estimated times\n" if data.estimated else "## Times\n", "\n".join(lines) + "\n"]
 
 
 def write_csv(data: ReportData, path: Path) -> None:

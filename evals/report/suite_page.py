@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...nodes.context import Options
 from ...tools.device.gpu_model import gpu_model
 from ..astra import astra_table
 from ..points import Point, point_of, transitions
@@ -22,6 +21,7 @@ from .html import factor, render
 from .rows import Row, table_rows
 from .story import Round, Story
 from .svg import number
+from .where import where
 
 
 class _Cell(NamedTuple):
@@ -42,7 +42,7 @@ def suite_page(data: ReportData, title: str) -> str:
     return render(
         "suite.html.j2",
         title=title,
-        where=_where(data),
+        where=where(data),
         estimated=data.estimated,
         tiles=_tiles(point, data),
         charts=_charts(data),
@@ -52,25 +52,6 @@ def suite_page(data: ReportData, title: str) -> str:
         astra=astra_table(data.by_unit),
         units=[_unit(data, result) for result in data.results],
     )
-
-
-def _where(data: ReportData) -> str:
-    parts = []
-    if data.measurements:
-        device = data.measurements[0].device
-        dates = sorted({m.date[:10] for m in data.measurements})
-        place = "cpu device, modelling one " if data.estimated else ""
-        parts.append(f"{place}{device.gpu}")
-        parts += [f"driver {device.driver}"] if device.driver else []
-        parts += [f"CUDA {device.toolkit}"] if device.toolkit and not data.estimated else []
-        parts.append(" to ".join(dict.fromkeys((dates[0], dates[-1]))))
-    return "; ".join([*parts, *how(data.suite.options, data.suite.search.kind, data.suite.search.width)]) + "."
-
-
-def how(options: Options, search: str, width: int) -> list[str]:
-    """Return the configuration in words."""
-    spent = f"{options.rounds} rounds" if search == "greedy" else f"best of {width} over {options.rounds} rounds"
-    return [f"model {options.model}", spent, f"at most {options.repairs} repairs", f"profile {options.profile}"]
 
 
 def _tiles(point: Point, data: ReportData) -> list[tuple[str, str]]:

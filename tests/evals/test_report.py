@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.scoring import geometric_mean
 from cudamaster.benchmark.task import Unit
 from cudamaster.evals.report.command import write_report
-from cudamaster.evals.report.data import ReportData, gather, write_data
+from cudamaster.evals.report.data import ReportData, gather, with_libraries, write_data
+from cudamaster.evals.report.export import suite_markdown
 from cudamaster.evals.report.suite_page import suite_page
 from cudamaster.evals.suite import open_suite
 from cudamaster.evals.unit import run_unit
@@ -167,7 +169,21 @@ def test_a_suite_as_csv_parquet_and_markdown(tmp_path: Path) -> None:
     assert [row["unit"] for row in table] == [row["unit"] for row in rows]
     assert table[19]["gain"] is None
     assert table[0]["gain"] == pytest.approx(float(rows[0]["gain"]))
-    assert "| unit | status | speedup |" in (tmp_path / "t.md").read_text()
+    text = (tmp_path / "t.md").read_text()
+    assert "| unit | status | speedup |" in text
+    assert f"- {rows[19]['unit']}: its process died" in text
+    first = suite_of(40).measurements[0].gain.cases
+    assert f"| {rows[0]['unit']} | {geometric_mean([c.baseline_us for c in first]):,.1f} |" in text
+    assert "NVIDIA H200" in text
+
+
+def test_markdown_tells_what_libraries_make_of_a_unit(tmp_path: Path) -> None:
+    data = suite_of(2)
+    m = data.measurements[0]
+    with_one = with_libraries(data, {(m.unit, case.case): case.baseline_us / 3 for case in m.gain.cases})
+    assert "| 3x |" in suite_markdown(with_one, "T")
+    assert "| 3x |" not in suite_markdown(data, "T")
+    assert "## Failures" not in suite_markdown(data, "T")
 
 
 def test_the_kernels_that_astra_shares_have_a_table(tmp_path: Path) -> None:
