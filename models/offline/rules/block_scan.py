@@ -28,7 +28,7 @@ from ..syntax import (
 )
 from .row_cooperative import combines
 
-ITEMS = 8
+ITEMS = 16
 THREADS = 256
 TILE = ITEMS * THREADS
 
@@ -201,7 +201,7 @@ __global__ void {tile_scan}({listed}, const float* @totals) {{
             f"const long long @tiles = ((long long)({host_length}) + {TILE - 1}) / {TILE};\n"
             f"const unsigned @high = @rows < 1 ? 1 : @rows < 65535 ? (unsigned)@rows : 65535;\n"
             f"const dim3 @scan_grid(@tiles < 1 ? 1 : (unsigned)@tiles, @high);\n"
-            f"{tile_total}<<<@scan_grid, {THREADS}, 0, {stream}>>>({given}, @tile_totals);\n"
+            f"if (@tiles > 1) {{\n    {tile_total}<<<@scan_grid, {THREADS}, 0, {stream}>>>({given}, @tile_totals);\n}}\n"
             f"{tile_scan}<<<@scan_grid, {THREADS}, 0, {stream}>>>({given}, @tile_totals);"
         )
         edits = [

@@ -36,10 +36,13 @@ from ..syntax import (
 from ..tuning import tunable
 
 ROW_THREADS = """\
-// Threads for a row of `length` elements: whole warps, `each` elements to a thread.
-static int {name}(long long length, int each) {{
+// Threads for one of `rows` rows of `length` elements: whole warps, `each` elements to a thread. No more than the row's
+// share of a device of `most` threads, but four warps if it is long enough.
+static int {name}(long long rows, long long length, int each, int most) {{
     const long long threads = (length + 32 * each - 1) / (32 * each) * 32;
-    return (int)(threads < 32 ? 32 : threads > 1024 ? 1024 : threads);
+    const long long share = most / (rows < 1 ? 1 : rows) / 32 * 32;
+    const long long limit = share < 128 ? 128 : share > 1024 ? 1024 : share;
+    return (int)(threads < 32 ? 32 : threads > limit ? limit : threads);
 }}
 """
 
@@ -203,7 +206,9 @@ class RowCooperative(KernelRule):
             if wide:
                 length = on_host(kernel, launch, text(loops[0].bound))
                 edits += configuration_edits(
-                    launch, grid=f"{rows_blocks}({rows}, 1)", block=f"{row_threads}({length}, {each})"
+                    launch,
+                    grid=f"{rows_blocks}({rows}, 1)",
+                    block=f"{row_threads}({rows}, {length}, {each}, {setting.multiprocessors} * 2048)",
                 )
             elif columns:
                 edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 32)", block="dim3(32, 16)")
