@@ -12,6 +12,7 @@ from .rules.fuse_levels import FuseLevels
 from .rules.grid_stride import GridStride
 from .rules.hoist_columns import HoistColumns
 from .rules.narrow_index import NarrowIndex
+from .rules.partial_sums import PartialSums
 from .rules.rank_merge import RankMerge
 from .rules.restrict import Restrict
 from .rules.row_cooperative import RowCooperative
@@ -41,6 +42,7 @@ RULES: tuple[Rule, ...] = tuple(
             Flatten(),
             FuseLevels(),
             FuseLaunches(),
+            PartialSums(),
             SpreadRows(),
             Vectorize(),
             HoistColumns(),

@@ -104,7 +104,7 @@ class BlockReduce(KernelRule):
             edits.append(self._inner(kernel, loop, known, number, block_sum, source))
         sized = loop.form != "block"
         blocks_up_to = helper_name(source, "blocks_up_to", BLOCKS_UP_TO)
-        each, each_line = tunable(source, "blocks_of_processor", (4, 2, 1, 8))
+        each, each_line = tunable(source, "blocks_of_processor", (8, 4, 2, 1))
         for launch in kernel.launches:
             block = source.block_of(launch)
             whole_warps = block[0] is not None and block[0] % 32 == 0 and block[1:] == (1, 1)

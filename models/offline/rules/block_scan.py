@@ -26,6 +26,7 @@ from ..syntax import (
     text,
     walk,
 )
+from ..workspace import free_workspace
 from .row_cooperative import combines
 
 ITEMS = 16
@@ -201,7 +202,9 @@ __global__ void {tile_scan}({listed}, const float* @totals) {{
             f"const long long @tiles = ((long long)({host_length}) + {TILE - 1}) / {TILE};\n"
             f"const unsigned @high = @rows < 1 ? 1 : @rows < 65535 ? (unsigned)@rows : 65535;\n"
             f"const dim3 @scan_grid(@tiles < 1 ? 1 : (unsigned)@tiles, @high);\n"
-            f"if (@tiles > 1) {{\n    {tile_total}<<<@scan_grid, {THREADS}, 0, {stream}>>>({given}, @tile_totals);\n}}\n"
+            f"if (@tiles > 1) {{\n"
+            f"    {tile_total}<<<@scan_grid, {THREADS}, 0, {stream}>>>({given}, @tile_totals);\n"
+            f"}}\n"
             f"{tile_scan}<<<@scan_grid, {THREADS}, 0, {stream}>>>({given}, @tile_totals);"
         )
         edits = [
@@ -290,29 +293,16 @@ def _workspace(
     host = launch.host
     if count is None or length is None or host is None:
         return None
-    declarator = host.child_by_field_name("declarator")
-    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
-    name = text(declarator.child_by_field_name("declarator")) if declarator is not None else ""
-    pointers = [
-        n for n in (listed.named_children if listed is not None else []) if text(n).replace(" ", "").startswith("void*")
-    ]
-    sizes = source.functions.get(f"{name}_workspace_bytes")
-    if len(pointers) != 1 or sizes is None:
+    workspace = free_workspace(source, launch)
+    if workspace is None:
         return None
-    buffer = declared_name(pointers[0])
-    if sum(1 for n in walk(host) if n.type == "identifier" and text(n) == buffer) != 1:
-        return None
-    body = statements(sizes.child_by_field_name("body"))
-    own = sizes.child_by_field_name("declarator")
-    parameters = own.child_by_field_name("parameters") if own is not None else None
-    known = {declared_name(n) for n in (parameters.named_children if parameters is not None else [])}
     count = _spelled(count, host)
     own_names = set(re.findall(r"[A-Za-z_]\w*", f"{count} {length}")) - {"long", "int", "size_t", "unsigned"}
-    if len(body) != 1 or text(body[0]) != "return 0;" or not own_names <= known:
+    if not own_names <= workspace.known:
         return None
     rows = "1" if scan.length == text(loop.bound) else f"(({length}) > 0 ? ({count}) / ({length}) : 0)"
     room = f"return ((size_t)({length}) / {TILE} + 1) * {rows} * sizeof(float);"
-    return buffer, (body[0].start_byte, body[0].end_byte, room)
+    return workspace.name, (workspace.size.start_byte, workspace.size.end_byte, room)
 
 
 def _spelled(expression: str, host: Node) -> str:

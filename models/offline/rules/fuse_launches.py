@@ -136,10 +136,11 @@ def _follow(first: Launch, second: Launch) -> bool:
     if a.parent.id != b.parent.id:
         return False
     between = [n for n in real(a.parent.named_children) if a.end_byte <= n.start_byte and n.end_byte <= b.start_byte]
-    return all(_checks_error(n) for n in between)
+    return all(checks_error(n) for n in between)
 
 
-def _checks_error(node: Node) -> bool:
+def checks_error(node: Node) -> bool:
+    """Return whether a statement of the host only looks for an error."""
     code = squeezed(node)
     if node.type == "if_statement":
         inner = statements(node.child_by_field_name("consequence"))

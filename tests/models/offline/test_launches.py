@@ -1,0 +1,81 @@
+"""Rules that need fewer launches, or make better use of one: what they change, and what they must leave alone."""
+
+from __future__ import annotations
+
+import pytest
+from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.registry import load_task
+from cudamaster.models.offline.catalog import rule_named
+from cudamaster.models.offline.chain import apply_all
+from cudamaster.models.offline.rule import Setting
+from cudamaster.models.offline.syntax import Source
+
+
+def changes(rule: str, source: str) -> str | None:
+    found = rule_named(rule)
+    assert found is not None
+    return found.changes(Source(source), Setting())
+
+
+# --- partial sums ----------------------------------------------------------------------------------------------------
+
+MEAN = """#include <cuda_runtime.h>
+__global__ void add(float* mean, const float* a, int n) {
+    float sum = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += a[i];
+    atomicAdd(mean, sum);
+}
+__global__ void divide(float* sum, float by) { *sum /= by; }
+extern "C" size_t mean_workspace_bytes(int n) {
+    return 0;
+}
+extern "C" cudaError_t mean(float* mean, const float* a, int n, void* workspace, size_t bytes, cudaStream_t stream) {
+    cudaError_t error = cudaMemsetAsync(mean, 0, sizeof(float), stream);
+    if (error != cudaSuccess) return error;
+    add<<<(n + 255) / 256, 256, 0, stream>>>(mean, a, n);
+    error = cudaGetLastError();
+    if (error != cudaSuccess) return error;
+    divide<<<1, 1, 0, stream>>>(mean, (float)n);
+    return cudaGetLastError();
+}
+"""
+
+
+def reduced(source: str) -> str:
+    first = changes("block_reduce", source)
+    assert first is not None
+    return first
+
+
+def test_partial_sums_take_the_place_of_clearing_and_atomics() -> None:
+    changed = changes("partial_sums", reduced(MEAN))
+    assert changed is not None
+    assert "atomicAdd" not in changed
+    assert "cudaMemsetAsync" not in changed
+    assert "finish_sum<<<1, 256, 0, stream>>>" in changed
+    assert "return blocks_of_processor * 132 * sizeof(float);" in changed
+    assert changes("partial_sums", changed) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("cudaMemsetAsync(mean, 0,", "cudaMemsetAsync(mean, 1,"),  # it is not cleared
+        ("divide<<<1, 1, 0, stream>>>", "divide<<<2, 1, 0, stream>>>"),  # it is finished twice
+        ("divide<<<1, 1, 0, stream>>>", "divide<<<1, 1, 0, 0>>>"),  # on another stream
+        ("divide<<<1, 1, 0, stream>>>(mean,", "divide<<<1, 1, 0, stream>>>((float*)workspace,"),  # another sum
+        ("    return 0;", "    return 4;"),  # the workspace is in use
+        ("error = cudaGetLastError();", "error = cudaMemsetAsync(mean, 0, 4, stream);"),  # the sum is lost
+    ],
+)
+def test_other_sums_keep_their_launches(old: str, new: str) -> None:
+    assert old in MEAN
+    assert changes("partial_sums", reduced(MEAN.replace(old, new, 1))) is None
+
+
+# --- scans -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_scan_of_one_tile_is_one_launch() -> None:
+    source, _ = apply_all(load_task("prefix_sum").source(Precision.FP32), Setting(), passes=1)
+    assert source.index("if (tiles > 1) {") < source.index("tile_scan<<<")
