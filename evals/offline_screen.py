@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task, task_names
@@ -23,6 +24,7 @@ from ..benchmark.task import Case, CaseSet, Task
 from ..models.offline.chain import apply_all
 from ..models.offline.rule import Setting
 from ..tools.device.cuda.device import CudaDevice, case_arrays
+from ..tools.device.gpu_model import GpuModel
 from ..tools.judge.verify import verify
 from ..tools.profile.roofline import floor
 from ..tools.records import Build, Candidate, Record, Status
@@ -93,7 +95,8 @@ def screen_unit(task_name: str, precision: Precision) -> Screened:
         row = row.model_copy(update={"status": verdict.status, "detail": verdict.summary, "checked": len(checked)})
         if verdict.status is Status.PASS:
             before, after = (_times(device, build, task, precision, data) for build in (baseline, candidate))
-            row = row.model_copy(update={"cases": _compared(task, precision, cases, before, after, device)})
+            gpu = device.gpu.model_copy(update={"empty_launch_us": before.empty_us})
+            row = row.model_copy(update={"cases": _compared(task, precision, cases, before, after, gpu)})
     return row.model_copy(update={"seconds": round(time.monotonic() - began, 1)})
 
 
@@ -116,21 +119,30 @@ def _checked(device: CudaDevice, task: Task, precision: Precision) -> list[Case]
     return small[:: max(1, len(small) // CHECKED)]
 
 
+class _Times(NamedTuple):
+    """What one process told, in microseconds."""
+
+    empty_us: float
+    """Median time of an empty launch."""
+    cold_us: list[float]
+    """Median time of a cold call at each case."""
+
+
 def _times(
     device: CudaDevice, build: Build, task: Task, precision: Precision, data: Iterable[tuple[Case, object]]
-) -> list[float]:
-    """Return the median time of a cold call at each case."""
-    found: list[float] = []
+) -> _Times:
+    empty_us, found = 0.0, list[float]()
     with device.open(build, task, precision) as runner:
         for case, arrays in data:
             runner.load_case(case, arrays)  # type: ignore[arg-type]
             if not found:
                 runner.time("empty", 100, 0)  # the clocks went down while data were made
+                empty_us = median(_device_us(runner.time("empty", 100, 0)))
             samples = _device_us(runner.time("cold", 1, 0))
             if samples[0] < LONG_US:
                 samples = _device_us(runner.time("cold", 3 if samples[0] > 2000 else 11, 0))
             found.append(median(samples))
-    return found
+    return _Times(empty_us, found)
 
 
 def _device_us(timed: object) -> tuple[float, ...]:
@@ -141,14 +153,14 @@ def _device_us(timed: object) -> tuple[float, ...]:
 
 
 def _compared(
-    task: Task, precision: Precision, cases: list[Case], before: list[float], after: list[float], device: CudaDevice
+    task: Task, precision: Precision, cases: list[Case], before: _Times, after: _Times, gpu: GpuModel
 ) -> tuple[ScreenedCase, ...]:
     return tuple(
         ScreenedCase(
             case=case.name, complexity=task.complexity(case.sizes), baseline_us=b, candidate_us=a,
-            floor_us=floor(task, precision, case, device.gpu).time_us,
+            floor_us=floor(task, precision, case, gpu).time_us,
         )
-        for case, b, a in zip(cases, before, after, strict=True)
+        for case, b, a in zip(cases, before.cold_us, after.cold_us, strict=True)
     )  # fmt: skip
 
 
