@@ -12,6 +12,7 @@ from .rules.fuse_levels import FuseLevels
 from .rules.grid_stride import GridStride
 from .rules.hoist_columns import HoistColumns
 from .rules.narrow_index import NarrowIndex
+from .rules.pack_items import PackItems
 from .rules.partial_sums import PartialSums
 from .rules.rank_merge import RankMerge
 from .rules.restrict import Restrict
@@ -43,6 +44,7 @@ RULES: tuple[Rule, ...] = tuple(
             FuseLevels(),
             FuseLaunches(),
             PartialSums(),
+            PackItems(),
             SpreadRows(),
             Vectorize(),
             HoistColumns(),

@@ -74,7 +74,8 @@ class Vectorize(KernelRule):
             "return_statement", "break_statement", "goto_statement", "for_statement", "while_statement", "asm_statement"
         ):
             return None
-        if kernel.uses("threadIdx.y") or (kernel.uses("blockIdx.y") and loop.form != "slab"):
+        # Along x a block's loop is its own for every y.
+        if (kernel.uses("threadIdx.y") and loop.form != "block") or (kernel.uses("blockIdx.y") and loop.form != "slab"):
             return None
         if not effects_known(loop):
             return None
