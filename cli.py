@@ -382,6 +382,7 @@ def resume(
     max_tokens: MaxTokens = None,
     max_calls: MaxCalls = None,
     max_wall: MaxWall = None,
+    rounds: Annotated[int | None, typer.Option(min=1, max=100, help="End after so many rounds instead.")] = None,
     as_json: Json = False,
 ) -> None:
     """Go on with a run that was interrupted, or waits for its device, or stopped on its budget."""
@@ -398,6 +399,7 @@ def resume(
                 max_tokens=max_tokens,
                 max_calls=max_calls,
                 max_wall_s=max_wall,
+                rounds=rounds,
             )
         _finish(summary, as_json)
 

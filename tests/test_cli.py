@@ -119,6 +119,14 @@ def test_a_question_a_budget_and_a_failure_have_exit_codes_of_their_own(cudamast
     assert (done.exit_code, json.loads(done.stdout)["status"]) == (1, "failed")
 
 
+@pytest.mark.parametrize("rounds", [2, 4])
+def test_a_run_that_goes_on_may_end_after_fewer_or_more_rounds(cudamaster: Run, bench: Bench, rounds: int) -> None:
+    bench.script = replies(coder=[fence(source("pass", 1.0 + n)) for n in range(1, 5)])
+    assert cudamaster("optimize", "dot_product", "--rounds", 3, "--max-calls", 1, "--run-id", "r").exit_code == 4
+    done = cudamaster("resume", "r", "--max-calls", 99, "--rounds", rounds, "--json")
+    assert (done.exit_code, json.loads(done.stdout)["rounds"]) == (0, rounds), done.stderr
+
+
 def test_a_kernel_of_ones_own_is_where_the_run_begins(cudamaster: Run, bench: Bench, tmp_path: Path) -> None:
     mine = tmp_path / "mine.cu"
     mine.write_text(source("pass", 1.0, "this is mine"))
