@@ -5,12 +5,14 @@ from __future__ import annotations
 from .rule import Rule
 from .rules.block_reduce import BlockReduce
 from .rules.block_scan import BlockScan
+from .rules.fixed_window import FixedWindow
 from .rules.flatten import Flatten
 from .rules.float_literals import FloatLiterals
 from .rules.fuse_launches import FuseLaunches
 from .rules.fuse_levels import FuseLevels
 from .rules.grid_stride import GridStride
 from .rules.hoist_columns import HoistColumns
+from .rules.march_rows import MarchRows
 from .rules.narrow_index import NarrowIndex
 from .rules.pack_items import PackItems
 from .rules.partial_sums import PartialSums
@@ -37,19 +39,21 @@ RULES: tuple[Rule, ...] = tuple(
             GridStride(),
             BlockReduce(),
             VectorColumns(),
+            MarchRows(),
             SwapAxes(),
             TileTranspose(),
             FloatLiterals(),
             Flatten(),
             FuseLevels(),
             FuseLaunches(),
-            PartialSums(),
             PackItems(),
+            PartialSums(),
             SpreadRows(),
             Vectorize(),
             HoistColumns(),
             ShareTrigonometry(),
             NarrowIndex(),
+            FixedWindow(),
             Restrict(),
         ),
         key=lambda rule: -rule.worth,

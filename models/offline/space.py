@@ -8,7 +8,7 @@ from functools import lru_cache
 from tree_sitter import Node
 
 from .loops import for_parts, global_index
-from .syntax import Kernel, declared_name, multiply, statements, text
+from .syntax import Kernel, declared_name, multiply, statements, text, walk
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Space:
     axes: tuple[Axis, ...]
     preamble: tuple[Node, ...] = field(repr=False)
     body: tuple[Node, ...] = field(repr=False)
+    skipped: tuple[Node, ...] = field(default=(), repr=False)
+    """Conditions of points that are left out, where these were asked for."""
 
     def axis_of(self, variable: str) -> Axis | None:
         """Return the axis of a variable."""
@@ -36,12 +38,17 @@ class Space:
 
 
 @lru_cache(maxsize=256)
-def index_space(kernel: Kernel) -> Space | None:
-    """Read guards and grid-stride loops off a kernel until its body is reached; None if it has no such form."""
+def index_space(kernel: Kernel, every: bool = False) -> Space | None:
+    """Read guards and grid-stride loops off a kernel until its body is reached; None if it has no such form.
+
+    `every` reads guards like `i < 1 || i >= n` as well, whose first part goes into `skipped`, and axes that go from
+    block to block alone.
+    """
     pending: dict[str, tuple[str, str]] = {}
     axes: list[Axis] = []
     preamble: list[Node] = []
     between: list[Node] = []
+    skipped: list[Node] = []
     listed = list(kernel.statements)
     while listed:
         node = listed[0]
@@ -67,30 +74,35 @@ def index_space(kernel: Kernel) -> Space | None:
         if node.type == "if_statement" and node.child_by_field_name("alternative") is None:
             inner = statements(node.child_by_field_name("consequence"))
             leaves = [n.type for n in inner] == ["return_statement"]
-            bounds = _bounds(node, pending, leaves)
+            bounds = _bounds(
+                node, pending, leaves, skipped if every and leaves else None, {a.variable for a in axes} - set(pending)
+            )
             if bounds is None or not (leaves or last) or any(a.variable in dict(bounds) for a in axes):
                 break
             for name, bound in bounds:
                 axes.append(Axis(name, *pending[name], bound))
             listed = listed[1:] if leaves else list(inner)
             continue
-        if last and (found := _is_axis(kernel, node)) is not None:
+        if last and (found := _is_axis(kernel, node, every)) is not None:
             axes.append(found)
             listed = list(statements(node.child_by_field_name("body")))
             continue
         break
     if not axes or not set(pending) <= {a.variable for a in axes} or len({a.axis for a in axes}) != len(axes):
         return None
-    return Space(kernel, tuple(axes), tuple(preamble), (*between, *listed))
+    return Space(kernel, tuple(axes), tuple(preamble), (*between, *listed), tuple(skipped))
 
 
-def _is_axis(kernel: Kernel, node: Node) -> Axis | None:
-    """Read a loop over a global index in steps of the whole grid."""
+def _is_axis(kernel: Kernel, node: Node, blocks: bool = False) -> Axis | None:
+    """Read a loop over a global index in steps of the whole grid; with `blocks`, one over the blocks as well."""
     parts = for_parts(node) if node.type == "for_statement" else None
     if parts is None:
         return None
     name, kind, value, sign, bound, step = parts
     start = kernel.poly(value)
+    alone = next((a for a in "xyz" if start == {(f"blockIdx.{a}",): 1} and step == {(f"gridDim.{a}",): 1}), None)
+    if blocks and alone is not None and sign == "<":
+        return Axis(name, kind, alone, bound)
     axis = next((a for a in "xyz" if global_index(start, a)), None)
     size = global_index(start, axis) if axis else None
     if axis is None or size is None or sign != "<" or step != multiply({(size,): 1}, {(f"gridDim.{axis}",): 1}):
@@ -98,8 +110,13 @@ def _is_axis(kernel: Kernel, node: Node) -> Axis | None:
     return Axis(name, kind, axis, bound)
 
 
-def _bounds(node: Node, pending: dict[str, tuple[str, str]], leaves: bool) -> list[tuple[str, Node]] | None:
-    """Read `a >= A || b >= B` (leaving) or `a < A && b < B`; None for any other condition."""
+def _bounds(
+    node: Node, pending: dict[str, tuple[str, str]], leaves: bool, skipped: list[Node] | None, counted: set[str]
+) -> list[tuple[str, Node]] | None:
+    """Read `a >= A || b >= B` (leaving) or `a < A && b < B`; None for any other condition.
+
+    Other comparisons of a leaving condition go into `skipped`, if there is a list for them.
+    """
     condition = node.child_by_field_name("condition")
     test = condition.child_by_field_name("value") if condition is not None else None
     joint, sign = ("||", ">=") if leaves else ("&&", "<")
@@ -116,6 +133,11 @@ def _bounds(node: Node, pending: dict[str, tuple[str, str]], leaves: bool) -> li
             return read(left) and read(right)
         if operator == sign and text(left) in pending and right is not None:
             found.append((text(left), right))
+            return True
+        # A thread may leave for the sake of an index that it has, not of one that its loop counts.
+        named = {text(n) for n in walk(part) if n.type == "identifier"}
+        if skipped is not None and operator in ("<", "<=", ">", "==") and named & set(pending) and not named & counted:
+            skipped.append(part)
             return True
         return False
 

@@ -253,3 +253,119 @@ __global__ void part(const float* a, const float* w, float* b, int n, int m) {
     launch = "part<<<(n + 127) / 128, 128, 0, stream>>>(a, w, b, n, m);"
     assert changes("vectorize", program(body, launch)) is None
     assert changes("vectorize", program(body.replace("if (i < m)", "if (w[i] > 0.0f)"), launch)) is not None
+
+
+# --- neighbours ------------------------------------------------------------------------------------------------------
+
+BLUR = """
+__global__ void blur(const float* a, const float* w, float* b, int n, int m) {
+    const int y = blockIdx.x * blockDim.x + threadIdx.x;
+    if (y < 1 || y >= n - 1) return;
+    for (int x = blockIdx.y * blockDim.y + threadIdx.y; x < m - 1; x += gridDim.y * blockDim.y) {
+        if (x < 1) continue;
+        b[y * m + x] = a[(y - 1) * m + x] + a[(y + 1) * m + x] + a[y * m + x - 1] + a[y * m + x + 1];
+    }
+}
+"""
+BLUR_LAUNCH = "blur<<<dim3((n + 15) / 16, 64), dim3(16, 16), 0, stream>>>(a, w, b, n, m);"
+
+
+def test_rows_of_neighbours_are_marched_along_the_fast_axis() -> None:
+    changed = changes("march_rows", program(BLUR, BLUR_LAUNCH))
+    assert changed is not None
+    assert "const long long x = blockIdx.x * 64LL + threadIdx.x;" in changed
+    assert "dim3(tiles_of(m - 1, 64, 2147483647), tiles_of(n - 1, 16, 65535)), dim3(64, 4)" in changed
+    # What is left out does not depend on the row, or it sends the rows the slow way.
+    assert "if (x < 1) continue;" in changed
+    assert "!((first + r) < 1)" in changed
+    assert changes("narrow_index", changed) is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("b[y * m + x] = a", "b[y * m + x] = threadIdx.x + a"),  # the result says which thread made it
+        ("b[y * m + x] = a", "b[y * m + x] = b[y * m + x + 1] + a"),  # it reads what another point writes
+        ("b[y * m + x] = a", "b[y * m + x + y] = a"),  # rows that overlap
+        ("if (x < 1) continue;", "if (x < 1) return;"),  # a thread that leaves, not a point
+        ("if (x < 1) continue;", "if (a[x] < 1.0f) break;"),
+        ("b[y * m + x] = a[(y - 1) * m + x] + a[(y + 1) * m + x] + a[y * m + x - 1] + a[y * m + x + 1]",
+         "b[y * m + x] = a[y * m + x]"),  # no neighbours
+    ],
+)  # fmt: skip
+def test_other_points_are_not_marched(old: str, new: str) -> None:
+    assert old in BLUR
+    assert changes("march_rows", program(BLUR.replace(old, new), BLUR_LAUNCH)) is None
+
+
+def test_points_that_may_be_written_in_place_are_not_marched() -> None:
+    assert changes("march_rows", program(BLUR, BLUR_LAUNCH.replace("(a, w, b,", "(b, w, b,"))) is None
+
+
+# --- small windows ---------------------------------------------------------------------------------------------------
+
+POOL = """
+__global__ void pool(const float* a, const float* w, float* b, int n, int m) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    if (x >= n) return;
+    for (int y = blockIdx.y * blockDim.y + threadIdx.y; y < n; y += gridDim.y * blockDim.y) {
+        float sum = 0.0f;
+        for (int i = 0; i < m; ++i) {
+            const int row = y - 1 + i;
+            if (row < 0 || row >= n) continue;
+            for (int j = 0; j < m; ++j) {
+                const int col = x + j - 1;
+                if (col >= 0 && n > col) sum += a[row * n + col];
+            }
+        }
+        b[y * n + x] = sum;
+    }
+}
+"""
+POOL_LAUNCH = "pool<<<dim3((n + 31) / 32, n), dim3(32, 8), 0, stream>>>(a, w, b, n, m);"
+
+
+def test_a_window_is_tested_at_its_corners_and_unrolled() -> None:
+    changed = changes("fixed_window", program(POOL, POOL_LAUNCH))
+    assert changed is not None
+    assert (
+        "whole_window = (y - 1 + 0) >= 0 && (y - 1 + (known_m - 1)) < n && (x + 0 - 1) >= 0 && "
+        "(x + (known_m - 1) - 1) < n;"
+    ) in changed
+    assert changed.count("continue;") == 1
+    assert [f"pool<{size}><<<" in changed for size in (0, 2, 3, 4)] == [True] * 4
+
+
+def test_a_condition_of_another_kind_stays_in_the_window() -> None:
+    other = "col >= 0 || n > col"
+    changed = changes("fixed_window", program(POOL.replace("col >= 0 && n > col", other), POOL_LAUNCH))
+    assert changed is not None
+    assert changed.count(other) == 2
+
+
+def test_a_window_of_a_kernel_with_an_index_type_gets_a_second_parameter() -> None:
+    narrow = changes("narrow_index", program(POOL.replace("const int col", "const long long col"), POOL_LAUNCH))
+    assert narrow is not None
+    changed = changes("fixed_window", narrow)
+    assert changed is not None
+    assert "template <typename Index, int window_size>" in changed
+    assert "pool<long long, 3><<<" in changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("int row = y - 1 + i", "int row = y - 1 - i"),  # a window that runs backwards: its corners are others
+        ("int row = y - 1 + i", "int row = y - 1 + 2 * i"),
+        ("int row = y - 1 + i", "int row = (y + i) % n"),
+        ("const int row", "const unsigned row"),  # less than zero is very large
+        ("row < 0 || row >= n", "row < 0 || (unsigned)row >= n"),
+        ("col >= 0 && n > col", "col >= 0 && n > col + a[i]"),
+        ("sum += a[row * n + col]", "{ if (sum > 9.0f) break; sum += a[row * n + col]; }"),  # a window that ends early
+        ("for (int i = 0; i < m; ++i)", "for (int i = 0; i < m; i += 2)"),
+        ("for (int j = 0; j < m; ++j)", "for (int j = i; j < m; ++j)"),
+    ],
+)
+def test_other_windows_keep_their_tests(old: str, new: str) -> None:
+    assert old in POOL
+    assert changes("fixed_window", program(POOL.replace(old, new), POOL_LAUNCH)) is None

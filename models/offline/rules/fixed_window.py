@@ -1,0 +1,265 @@
+"""Small windows with a test at every cell: one test for the whole window, and the common sizes as constants."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tree_sitter import Node
+
+from ..emit import dedented, indented
+from ..loops import for_parts
+from ..rule import KernelRule, Setting
+from ..syntax import (
+    Kernel,
+    Launch,
+    coefficient,
+    declared_name,
+    edited,
+    polynomial,
+    real,
+    shows,
+    statements,
+    substitute,
+    text,
+    walk,
+    without,
+)
+
+SIZES = (2, 3, 4)
+"""Sizes of a window that get code of their own: all loops unrolled."""
+SIGNED = {"int", "long", "long long", "short", "int32_t", "int64_t", "ptrdiff_t"}
+_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_FLIPPED = {"<": ">", ">": "<", ">=": "<=", "<=": ">="}
+
+
+@dataclass
+class _Window:
+    """Loops one in the other, from 0 to a size that the kernel is given, and the tests that each cell must pass."""
+
+    node: Node
+    loops: dict[str, str] = field(default_factory=dict)
+    """Variable → size."""
+    fors: list[Node] = field(default_factory=list)
+    values: dict[str, Node] = field(default_factory=dict)
+    """Places that the loops declare."""
+    tests: list[tuple[Node, str, Node]] = field(default_factory=list)
+    """What holds for a cell that counts: left side, comparison, right side."""
+    guards: list[Node] = field(default_factory=list)
+    """`if (…) continue;`"""
+    wrapped: Node | None = None
+    """The `if` around all that is done with a cell."""
+
+
+class FixedWindow(KernelRule):
+    """Every cell of a window is tested against the border: test the window's corners once, and unroll it."""
+
+    name: ClassVar[str] = "fixed_window"
+    answers: ClassVar[tuple[str, ...]] = ("instruction_bound", "stall_mix", "divergent_threads")
+    worth: ClassVar[float] = 1.25
+    metric: ClassVar[str] = "sm_throughput_pct"
+    why: ClassVar[str] = (
+        "each cell of a small window costs four comparisons and a loop's overhead, and waits for the one before: "
+        "nearly all windows lie inside, which two corners tell; and a size that the compiler knows lets it "
+        "load all cells at once"
+    )
+    effect: ClassVar[str] = "a few instructions for each cell, all loads of a window in flight together"
+
+    def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
+        """Give a kernel's window a path without tests, and the kernel a template parameter for the window's size."""
+        window = next((w for n in walk(kernel.body) if (w := _window(kernel, n)) is not None), None)
+        if window is None or not kernel.launches or "volatile" in text(kernel.body):
+            return None
+        inside = _inside(kernel, window)
+        if inside is None:
+            return None
+        source, sizes = kernel.source, sorted(set(window.loops.values()))
+        size, test = source.unique("window_size"), source.unique("whole_window")
+        code = (
+            f"const bool {test} = {inside};\nif ({test}) {{\n{indented(_untested(window), 4)}\n}} else "
+            f"{{\n{indented(dedented(text(window.node)), 4)}\n}}"
+        )
+        named = {name: source.unique(f"known_{name}") for name in sizes}
+        node, body = window.node, kernel.body
+        code = indented(code, node.start_point.column).lstrip()
+        rest = edited(text(body), [(node.start_byte - body.start_byte, node.end_byte - body.start_byte, code)])
+        known = "".join(f"\n    const int {named[n]} = {size} > 0 ? {size} : {n};" for n in sizes)
+        edits = [(body.start_byte, body.end_byte, "{" + known + substitute(rest, named)[1:])]
+        edits.append(_parameter(kernel, size))
+        for launch in kernel.launches:
+            given = [launch.argument(kernel, name) for name in sizes]
+            whole = text(launch.statement).rstrip("; ") == text(launch.node)
+            if not whole or not all(re.fullmatch(r"\w+", g) for g in given):
+                return None
+            chain = ""
+            for value in SIZES:
+                test = " && ".join(f"{g} == {value}" for g in given)
+                chain += f"if ({test}) {{\n    {_call(kernel, launch, value)};\n}} else "
+            chain = indented(f"{chain}{{\n    {_call(kernel, launch, 0)};\n}}", launch.statement.start_point.column)
+            edits.append((launch.statement.start_byte, launch.statement.end_byte, chain.lstrip()))
+        return edited(source.text, edits)
+
+
+def _parameter(kernel: Kernel, size: str) -> tuple[int, int, str]:
+    """Return the edit that gives a kernel one more template parameter."""
+    if kernel.template is None:
+        return kernel.node.start_byte, kernel.node.start_byte, f"template <int {size}>\n"
+    listed = kernel.template.child_by_field_name("parameters")
+    assert listed is not None
+    return listed.end_byte - 1, listed.end_byte - 1, f", int {size}"
+
+
+def _call(kernel: Kernel, launch: Launch, size: int) -> str:
+    """Return a launch of the form for one size (0: any)."""
+    name, whole = text(launch.function), text(launch.node)
+    form = f"{name[:-1]}, {size}>" if name.endswith(">") else f"{name}<{size}>"
+    return form + whole[len(name) :]
+
+
+def _window(kernel: Kernel, node: Node) -> _Window | None:
+    """Read loops of at least two levels whose cells are tested; None for anything else."""
+    found = _Window(node)
+    inner: Node | None = node
+    while inner is not None:
+        parts = for_parts(inner) if inner.type == "for_statement" else None
+        bound = kernel.parameter(text(parts[4])) if parts is not None else None
+        if parts is None or bound is None or bound.type != "int" or bound.name in kernel.assigned:
+            return None
+        if parts[3] != "<" or parts[5] != {(): 1} or text(parts[2]) != "0" or parts[1] not in SIGNED:
+            return None
+        found.loops[parts[0]] = bound.name
+        found.fors.append(inner)
+        inner = _level(found, statements(inner.child_by_field_name("body")))
+    leaving = [n for n in walk(node) if n.type in ("break_statement", "continue_statement", "return_statement")]
+    if len(found.fors) < 2 or not found.tests or len(leaving) != len(found.guards):
+        return None
+    return found
+
+
+def _level(found: _Window, listed: tuple[Node, ...]) -> Node | None:
+    """Read what one loop does; return the loop inside it."""
+    for position, node in enumerate(listed):
+        if node.type == "declaration":
+            for child in node.children_by_field_name("declarator"):
+                if (value := child.child_by_field_name("value")) is not None:
+                    found.values[declared_name(child)] = value
+            continue
+        if node.type == "if_statement" and node.child_by_field_name("alternative") is None:
+            inner = real(statements(node.child_by_field_name("consequence")))
+            leaves = [n.type for n in inner] == ["continue_statement"]
+            tests = _tests(node.child_by_field_name("condition"), leaves)
+            if tests is not None and leaves:
+                found.tests += tests
+                found.guards.append(node)
+                continue
+            if tests is not None and position == len(listed) - 1:
+                found.tests += tests
+                found.wrapped = node
+            return None
+        return node if node.type == "for_statement" and position == len(listed) - 1 else None
+    return None
+
+
+def _tests(condition: Node | None, leaves: bool) -> list[tuple[Node, str, Node]] | None:
+    """Read `a < b && …`, or what must not hold: `a >= b || …`."""
+    found: list[tuple[Node, str, Node]] = []
+
+    def read(part: Node | None) -> bool:
+        while part is not None and part.type == "parenthesized_expression":
+            part = part.named_children[0]
+        if part is None or part.type != "binary_expression":
+            return False
+        left, right = part.child_by_field_name("left"), part.child_by_field_name("right")
+        sign = text(part.child_by_field_name("operator"))
+        if sign == ("||" if leaves else "&&"):
+            return read(left) and read(right)
+        if sign not in _OPPOSITE or left is None or right is None:
+            return False
+        found.append((left, _OPPOSITE[sign] if leaves else sign, right))
+        return True
+
+    inner = condition.child_by_field_name("value") if condition is not None else None
+    return found if read(inner) else None
+
+
+def _inside(kernel: Kernel, window: _Window) -> str | None:
+    """Return the condition under which all cells pass: each test at the corner where it is hardest."""
+    parts = []
+    for left, sign, right in window.tests:
+        moving, fixed = left, right
+        if _moves(window, right):
+            moving, fixed, sign = right, left, _FLIPPED[sign]
+        value = _written_out(window, text(moving))
+        if _moves(window, fixed) or not _signed(kernel, window, fixed) or not _signed(kernel, window, moving):
+            return None
+        place = polynomial(moving, window.values)
+        for name in window.loops:
+            if shows(place, name) and (coefficient(place, name) != {(): 1} or shows(without(place, name), name)):
+                return None
+        lowest = sign in (">", ">=")
+        corner = {name: "0" if lowest else f"({size} - 1)" for name, size in window.loops.items()}
+        parts.append(f"{substitute(value, corner)} {sign} {text(fixed)}")
+    return " && ".join(parts)
+
+
+def _moves(window: _Window, node: Node) -> bool:
+    return any(n.type == "identifier" and text(n) in {*window.loops, *window.values} for n in walk(node))
+
+
+def _written_out(window: _Window, expression: str) -> str:
+    """Replace the places that the loops declare by their values."""
+    for name, value in reversed(window.values.items()):
+        expression = substitute(expression, {name: f"({text(value)})"})
+    return expression
+
+
+def _signed(kernel: Kernel, window: _Window, node: Node) -> bool:
+    """Return whether an expression is sums and products of signed whole numbers: it grows with each of its terms."""
+    signed = SIGNED | _index_types(kernel)
+    for n in walk(node):
+        if n.type in ("cast_expression", "call_expression", "subscript_expression", "field_expression"):
+            return False
+        if n.type == "binary_expression" and text(n.child_by_field_name("operator")) not in ("+", "-", "*"):
+            return False
+        if n.type == "number_literal" and not re.fullmatch(r"\d+[lL]*", text(n)):
+            return False
+        if n.type == "identifier" and text(n) not in window.loops:
+            parameter = kernel.parameter(text(n))
+            kind = (
+                parameter.type if parameter is not None else kernel.declared.get(text(n), _loop_type(kernel, text(n)))
+            )
+            if kind not in signed or (parameter is not None and parameter.pointer):
+                return False
+            if text(n) in window.values and not _signed(kernel, window, window.values[text(n)]):
+                return False
+    return True
+
+
+def _loop_type(kernel: Kernel, name: str) -> str:
+    for node in walk(kernel.body):
+        if node.type == "for_statement" and (parts := for_parts(node)) is not None and parts[0] == name:
+            return parts[1]
+    return ""
+
+
+def _index_types(kernel: Kernel) -> set[str]:
+    """Return the kernel's template types, if every launch puts a signed type in."""
+    listed = re.findall(r"typename (\w+)", text(kernel.template)[: text(kernel.template).find("__global__")])
+    given = {re.sub(r"^.*<|>$", "", text(launch.function)) for launch in kernel.launches}
+    return set(listed) if given <= SIGNED else set()
+
+
+def _untested(window: _Window) -> str:
+    """Return the loops without their tests, to be unrolled."""
+    start = window.node.start_byte
+    edits = [(g.start_byte - start, g.end_byte - start, "") for g in window.guards]
+    for loop in window.fors:
+        at = loop.start_byte - start
+        edits.append((at, at, "#pragma unroll\n" + " " * loop.start_point.column))
+    if window.wrapped is not None:
+        inner = window.wrapped.child_by_field_name("consequence")
+        assert inner is not None
+        edits.append((window.wrapped.start_byte - start, inner.start_byte - start, ""))
+    code = re.sub(r"\n[ \t]*(?=\n)", "", edited(text(window.node), edits))
+    return dedented(" " * window.node.start_point.column + code).lstrip()
