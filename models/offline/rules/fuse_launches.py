@@ -11,7 +11,24 @@ from ..emit import indented
 from ..inline import inlined
 from ..macros import expanded
 from ..rule import Rule, Setting
-from ..syntax import Access, Kernel, Launch, Source, code_only, edited, real, reread, squeezed, statements, text, walk
+from ..syntax import (
+    Access,
+    Kernel,
+    Launch,
+    Poly,
+    Source,
+    calls,
+    code_only,
+    declared_name,
+    edited,
+    real,
+    reread,
+    squeezed,
+    statements,
+    substitute,
+    text,
+    walk,
+)
 
 
 class FuseLaunches(Rule):
@@ -32,14 +49,14 @@ class FuseLaunches(Rule):
         spelled = reread(source, inlined(expanded(source.text)))
         for start in range(len(source.launches)):
             run = _run(source, spelled, start)
-            if len(run) > 1 and (changed := self._fused(source, run)) is not None:
+            if len(run) > 1 and (changed := self._fused(source, spelled, run)) is not None:
                 return changed
         return None
 
     @staticmethod
-    def _fused(source: Source, run: list[tuple[Launch, bool]]) -> str | None:
+    def _fused(source: Source, spelled: Source, run: list[tuple[Launch, bool]]) -> str | None:
         parameters: dict[str, tuple[str, str]] = {}
-        body = []
+        body: list[str] = []
         edits: list[tuple[int, int, str]] = []
         last = 0
         for launch, barrier in run:
@@ -72,6 +89,16 @@ class FuseLaunches(Rule):
                     node = parameter.node
                     edits.append((node.start_byte, node.end_byte, _unrestricted(text(node))))
             last = max(last, kernel.outer.end_byte)
+        if _leave_early(spelled, run):
+            launch = run[0][0]
+            guard, variable = _guard(source, launch)
+            first = source.kernel(launch.kernel)
+            if not guard or first is None:
+                return None
+            names = {
+                p.name: parameters[squeezed(a)][0] for p, a in zip(first.parameters, launch.arguments, strict=True)
+            }
+            body.insert(0, substitute(guard, {**names, variable: source.unique(variable)}))
         name = source.unique("fused_kernel")
         listed = ", ".join(declared for _, declared in parameters.values())
         edits.append((last, last, f"\n\n__global__ void {name}({listed}) {{\n{indented(chr(10).join(body), 4)}\n}}"))
@@ -101,9 +128,9 @@ def _run(source: Source, spelled: Source, start: int) -> list[tuple[Launch, bool
             break
         if not _follow(run[-1][0], launch):
             break
-        # Threads that leave a part early would meet the others of their block at the wrong barrier.
-        before = spelled.kernel(run[-1][0].kernel)
-        if before is None or (_barriers(before) and any(n.type == "return_statement" for n in walk(before.body))):
+        # Threads that leave a part early would meet the others of their block at the wrong barrier. If the same threads
+        # leave every part, and do so before anything else, they can leave the whole.
+        if _leave_early(spelled, run) and len({_passed(spelled, la) for la in [launch, *(la for la, _ in run)]}) != 1:
             break
         needs = []
         for other, _ in run:
@@ -114,6 +141,44 @@ def _run(source: Source, spelled: Source, start: int) -> list[tuple[Launch, bool
             break
         run.append((launch, any(bool(n) for n in needs)))
     return run
+
+
+def _leave_early(source: Source, run: list[tuple[Launch, bool]]) -> bool:
+    """Return whether threads leave a part that has barriers."""
+    kernels = [source.kernel(launch.kernel) for launch, _ in run]
+    return any(k is None or (_barriers(k) and "return_statement" in [n.type for n in walk(k.body)]) for k in kernels)
+
+
+def _guard(source: Source, launch: Launch) -> tuple[str, str]:
+    """Return the code `const T c = …; if (c >= bound) return;` that a kernel starts with, and c; else empty strings.
+
+    It is the only place where the kernel's threads leave it.
+    """
+    kernel = source.kernel(launch.kernel)
+    listed = kernel.statements[:2] if kernel is not None else ()
+    if kernel is None or [n.type for n in listed] != ["declaration", "if_statement"]:
+        return "", ""
+    leaves = statements(listed[1].child_by_field_name("consequence"))
+    declarators = listed[0].children_by_field_name("declarator")
+    returns = sum(1 for n in walk(kernel.body) if n.type == "return_statement")
+    named = {text(n) for n in walk(listed[1]) if n.type == "identifier"}
+    scalars = {p.name for p in kernel.parameters if not p.pointer} - kernel.assigned
+    if [n.type for n in leaves] != ["return_statement"] or returns != 1 or len(declarators) != 1:
+        return "", ""
+    variable = declared_name(declarators[0])
+    if not named <= scalars | {variable} or variable in kernel.assigned or calls(listed[0]) or "[" in text(listed[0]):
+        return "", ""
+    return f"{text(listed[0])}\n{text(listed[1])}", variable
+
+
+def _passed(source: Source, launch: Launch) -> str:
+    """Return a kernel's guard in terms of what its launch passes; something unique if it has none."""
+    kernel = source.kernel(launch.kernel)
+    guard, variable = _guard(source, launch)
+    if kernel is None or not guard:
+        return launch.kernel
+    given = {p.name: f"({squeezed(a)})" for p, a in zip(kernel.parameters, launch.arguments, strict=True)}
+    return re.sub(r"\s+", " ", substitute(guard, {**given, variable: "@"}))
 
 
 def _unrestricted(declared: str) -> str:
@@ -136,7 +201,14 @@ def _follow(first: Launch, second: Launch) -> bool:
     if a.parent.id != b.parent.id:
         return False
     between = [n for n in real(a.parent.named_children) if a.end_byte <= n.start_byte and n.end_byte <= b.start_byte]
-    return all(checks_error(n) for n in between)
+    after = [n for n in walk(a.parent) if n.type == "identifier" and n.start_byte >= b.start_byte]
+    return all(checks_error(n) or _error_of(n) not in {"", *map(text, after)} for n in between)
+
+
+def _error_of(node: Node) -> str:
+    """Return the variable that a statement declares for a launch's error, else an empty string."""
+    found = re.fullmatch(r"(?:const)?cudaError_t(\w+)=cuda(?:GetLast|PeekAtLast)Error\(\);", squeezed(node))
+    return found[1] if found is not None and node.type == "declaration" else ""
 
 
 def checks_error(node: Node) -> bool:
@@ -165,9 +237,14 @@ def _dependence(one: Kernel, first: Launch, two: Kernel, second: Launch) -> bool
         return None
     if not shared:
         return _barriers(one) or _barriers(two)
-    block_only = all(
-        access.index == {("blockIdx.x",): 1} for root in shared for found in places for access in found.get(root, [])
-    )
+    # A place for each block, or for each thread along x: other blocks have others.
+    width = one.source.block_of(first)[0]
+    flat = one.source.grid_of(first)[1:] == (1, 1)
+    alone: list[Poly] = [{("blockIdx.x",): 1}]
+    if width is not None:
+        alone.append({("blockIdx.x",): width, ("threadIdx.x",): 1})
+    indices = [access.index for root in shared for found in places for access in found.get(root, [])]
+    block_only = flat and any(all(index == form for index in indices) for form in alone)
     counted = all(len(places[side].get(root, [])) > 0 for root in shared for side in (0, 1))
     if block_only and counted:
         return True

@@ -35,6 +35,8 @@ from ..syntax import (
 )
 from ..tuning import tunable
 
+_OTHER_AXES = ("threadIdx.y", "threadIdx.z", "blockIdx.y", "blockIdx.z", "gridDim.y", "gridDim.z")
+
 ROW_THREADS = """\
 // Threads for one of `rows` rows of `length` elements: whole warps, `each` elements to a thread. No more than the row's
 // share of a device of `most` threads, but four warps if it is long enough.
@@ -87,22 +89,29 @@ static __device__ __forceinline__ float {{name}}(float value) {{{{
 """
 
 COLUMN = """\
-// {title} over the threads along y, for all of them.
+// {title} over the threads along y, for all of them. A warp has four of them for each of eight columns.
 static __device__ __forceinline__ float {{name}}(float value) {{{{
-    __shared__ float of_thread[32][33];
+    __shared__ float of_warp[32][8];
+    for (int step = 8; step < 32; step *= 2) {{{{
+        const float other = __shfl_xor_sync(0xffffffffu, value, step);
+        value = {joined};
+    }}}}
     __syncthreads();
-    of_thread[threadIdx.y][threadIdx.x] = value;
+    if (threadIdx.y % 4 == 0) of_warp[threadIdx.y / 4][threadIdx.x] = value;
     __syncthreads();
-    value = of_thread[0][threadIdx.x];
-    for (int y = 1; y < blockDim.y; ++y) value = {joined};
+    value = of_warp[0][threadIdx.x];
+    for (int warp = 1; warp < blockDim.y / 4; ++warp) {{{{
+        const float other = of_warp[warp][threadIdx.x];
+        value = {joined};
+    }}}}
     return value;
 }}}}
 """
 
 COLUMN_HELPERS = {
-    "sum": ("column_sum", COLUMN.format(title="Sum", joined="value + of_thread[y][threadIdx.x]")),
-    "max": ("column_max", COLUMN.format(title="Maximum", joined="fmaxf(value, of_thread[y][threadIdx.x])")),
-    "min": ("column_min", COLUMN.format(title="Minimum", joined="fminf(value, of_thread[y][threadIdx.x])")),
+    "sum": ("column_sum", COLUMN.format(title="Sum", joined="value + other")),
+    "max": ("column_max", COLUMN.format(title="Maximum", joined="fmaxf(value, other)")),
+    "min": ("column_min", COLUMN.format(title="Minimum", joined="fminf(value, other)")),
 }
 
 HELPERS = {
@@ -152,7 +161,7 @@ class RowCooperative(KernelRule):
             return None
         if loop.form == "block" and kernel.uses("blockIdx", "gridDim"):
             return None
-        if loop.carried or kernel.uses("threadIdx.y", "threadIdx.z") or not effects_known(loop, adding=True):
+        if loop.carried or kernel.uses(*_OTHER_AXES) or not effects_known(loop, adding=True):
             return None
         if any(
             n.start_byte > loop.node.start_byte and not any(within(n, b) for b in loop.body)
@@ -177,7 +186,7 @@ class RowCooperative(KernelRule):
         code, used = body
         name, bound = loop.variable, text(loop.bound)
         if columns:
-            whole = f"const long long {name} = blockIdx.x * 32LL + threadIdx.x;\nif ({name} >= {bound}) return;\n{code}"
+            whole = f"const long long {name} = blockIdx.x * 8LL + threadIdx.x;\nif ({name} >= {bound}) return;\n{code}"
         else:
             first, step = "blockIdx.x", "gridDim.x"
             if not wide:
@@ -211,7 +220,7 @@ class RowCooperative(KernelRule):
                     block=f"{row_threads}({rows}, {length}, {each}, {setting.multiprocessors} * 2048)",
                 )
             elif columns:
-                edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 32)", block="dim3(32, 16)")
+                edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 8)", block="dim3(8, 64)")
             else:
                 edits += configuration_edits(launch, grid=f"{rows_blocks}({rows}, 8)", block="dim3(32, 8)")
         for node in kernel.node.children:

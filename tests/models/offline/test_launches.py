@@ -133,3 +133,37 @@ def test_items_with_a_barrier_are_packed() -> None:
 def test_blocks_that_need_their_barrier_keep_it(old: str, new: str) -> None:
     assert old in WEIGHTED
     assert changes("pack_items", WEIGHTED.replace(old, new)) is None
+
+
+# --- fused launches --------------------------------------------------------------------------------------------------
+
+
+def test_parts_that_the_same_threads_leave_early_are_fused() -> None:
+    source = load_task("batch_norm").source(Precision.FP32)
+    shared = changes("warp_per_item", source)
+    assert shared is not None
+    fused = changes("fuse_launches", shared)
+    assert fused is not None
+    assert fused.count("<<<") == 1
+    start = fused.index("__global__ void fused_kernel")
+    assert fused.index("return;", start) < fused.index("statistics_kernel(", start)  # before any barrier
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("if (c >= C) return;", "if (c >= C + 1) return;"),  # other threads leave the second part
+        ("mean[c]) / sqrtf", "mean[c / 2]) / sqrtf"),  # what another block wrote
+        (
+            "if (error != cudaSuccess) return error;\n",
+            "if (error != cudaSuccess) return error;\n    cudaGetLastError();\n",
+        ),
+        ("return cudaGetLastError();\n}", "return error;\n}"),  # the first launch's error is asked for at the end
+    ],
+)
+def test_parts_that_differ_are_not_fused(old: str, new: str) -> None:
+    shared = changes("warp_per_item", load_task("batch_norm").source(Precision.FP32))
+    assert shared is not None
+    assert old in shared
+    head, _, tail = shared.rpartition(old)
+    assert changes("fuse_launches", head + new + tail) is None
