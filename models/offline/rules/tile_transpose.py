@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from ..emit import configuration_edits, fresh, helper_name, indented, on_host, with_helper
+from tree_sitter import Node
+
+from ..emit import fresh, helper_name, indented, on_host, with_helper
 from ..macros import expanded
 from ..rule import KernelRule, Setting, distinct_arguments
-from ..space import Space, index_space
-from ..syntax import SIZES, Kernel, Poly, coefficient, edited, text
+from ..space import Axis, Space, index_space
+from ..syntax import SIZES, Kernel, Poly, coefficient, edited, shows, substitute, text, without
 from .tile_product import TILES
+from .vector_columns import COLUMNS
+
+THREADS = 256
 
 
 class TileTranspose(KernelRule):
@@ -24,7 +29,8 @@ class TileTranspose(KernelRule):
         "either the loads or the stores of a warp lie a row apart: read a tile along the rows of the input, turn it in "
         "shared memory (one column of padding keeps the banks apart), and write it along the rows of the output"
     )
-    effect: ClassVar[str] = "whole sectors in both directions"
+    effect: ClassVar[str] = "whole sectors in both directions, 16 bytes at a time where they are aligned"
+    steps: ClassVar[int] = 2
 
     def spelled(self, code: str) -> str:
         """Write out macros."""
@@ -50,8 +56,8 @@ class TileTranspose(KernelRule):
         if len(stores) != 1 or len(loads) != 1 or loads[0].root in kernel.written_roots:
             return None
         reads, writes = _along(space, kernel, loads[0].index), _along(space, kernel, stores[0].index)
-        parameter = kernel.parameter(stores[0].root)
-        if reads is None or writes is None or reads == writes or parameter is None or parameter.type not in SIZES:
+        types = [p.type for a in (loads[0], stores[0]) if (p := kernel.parameter(a.root)) is not None]
+        if reads is None or writes is None or reads == writes or not set(types) <= set(SIZES):
             return None
         u, v = space.axis_of(reads), space.axis_of(writes)
         assert u is not None
@@ -59,31 +65,99 @@ class TileTranspose(KernelRule):
         names = {p.name for p in kernel.parameters if not p.pointer}
         if any(set(re.findall(r"[A-Za-z_]\w*", text(a.bound).split(".")[0])) - names for a in (u, v)):
             return None
-        code = f"""\
-__shared__ {parameter.type} @tile[32][33];
-const long long @first_column = blockIdx.x * 32LL;
-for (long long @first_row = blockIdx.y * 32LL; @first_row < {text(v.bound)}; @first_row += gridDim.y * 32LL) {{
-    for (int @line = threadIdx.y; @line < 32; @line += blockDim.y) {{
-        const long long {v.variable} = @first_row + @line, {u.variable} = @first_column + threadIdx.x;
-        if ({v.variable} < {text(v.bound)} && {u.variable} < {text(u.bound)}) @tile[@line][threadIdx.x] = {text(right)};
-    }}
-    __syncthreads();
-    for (int @line = threadIdx.y; @line < 32; @line += blockDim.y) {{
-        const long long {v.variable} = @first_row + threadIdx.x, {u.variable} = @first_column + @line;
-        if ({v.variable} < {text(v.bound)} && {u.variable} < {text(u.bound)}) {text(left)} = @tile[threadIdx.x][@line];
-    }}
-    __syncthreads();
-}}"""
-        code = "{\n" + indented(fresh(source, code), 4) + "\n}"
-        edits = [(kernel.body.start_byte, kernel.body.end_byte, code)]
+        wide = 16 // max(SIZES[t] for t in types)
+        aligned = all(_whole_rows(kernel, n, a) for n, a in ((right, u), (left, v)))
+        widths = (wide, 1) if aligned and setting.narrow == 0 else (1,)
+        at = loads[0].node.start_byte - right.start_byte, loads[0].node.end_byte - right.start_byte
+        value = edited(text(right), [(*at, "@next[@n].at[@w]")])
+        width, columns = source.unique("Width"), helper_name(source, "Columns", COLUMNS)
+        code = fresh(source, _code(u, v, (text(loads[0].node), text(left)), value, types))
+        code = code.replace("$Width", width).replace("$Columns", columns)
+        edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
+        edits.append((kernel.node.start_byte, kernel.node.start_byte, f"template <int {width}>\n"))
+        edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
         tiles_of = helper_name(source, "tiles_of", TILES)
         for launch in kernel.launches:
             across, down = on_host(kernel, launch, text(u.bound)), on_host(kernel, launch, text(v.bound))
-            if across is None or down is None:
+            if across is None or down is None or text(launch.statement).rstrip("; ") != text(launch.node):
                 return None
-            grid = f"dim3({tiles_of}({across}, 32, 2147483647), {tiles_of}({down}, 32, 65535))"
-            edits += configuration_edits(launch, grid=grid, block="dim3(32, 8)")
-        return with_helper(edited(source.text, edits), tiles_of, TILES)
+            rest = "".join(f", {text(n)}" for n in launch.configuration[2:])
+            given = ", ".join(text(n) for n in launch.arguments)
+            roots = [f"reinterpret_cast<size_t>({launch.argument(kernel, a.root)})" for a in (loads[0], stores[0])]
+            calls = []
+            for each in widths:
+                side = _side(each)
+                tiles = f"{tiles_of}({across}, {side}, 2147483647)", f"{tiles_of}({down}, {side}, 65535)"
+                call = f"{kernel.name}<{each}><<<dim3({', '.join(tiles)}), {THREADS}{rest}>>>({given});"
+                fits = f"({across}) % {each} == 0 && ({down}) % {each} == 0 && ({' | '.join(roots)}) % 16 == 0"
+                enough = f"(long long){tiles[0]} * {tiles[1]} >= {setting.multiprocessors}"
+                calls.append(
+                    f"if ({fits} &&\n    {enough}) {{\n    {call}\n}} else " if each > 1 else f"{{\n    {call}\n}}"
+                )
+            chain = "".join(calls) if len(calls) > 1 else calls[0][2:-2].strip()
+            edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chain, 4).lstrip()))
+        return with_helper(with_helper(edited(source.text, edits), tiles_of, TILES), columns, COLUMNS)
+
+
+def _side(width: int) -> int:
+    """Return the side of a tile: larger ones have more loads in flight, smaller ones leave more blocks."""
+    return 64 if width > 1 else 32
+
+
+def _code(u: Axis, v: Axis, places: tuple[str, str], value: str, types: list[str]) -> str:
+    """Write a kernel that reads along u and writes along v."""
+    (load, store), (read, written) = places, types
+    index = "const long long {v} = @first_row + {down}, {u} = @first_column + {across};"
+    there = index.format(u=u.variable, v=v.variable, down="@line", across="@piece * $Width")
+    back = index.format(u=u.variable, v=v.variable, down="@piece * $Width", across="@line")
+    inside = f"{v.variable} < {text(v.bound)} && {u.variable} < {text(u.bound)}"
+    cell = substitute(value, {u.variable: f"({u.variable} + @w)"})
+    split = f"const int @e = threadIdx.x + @n * {THREADS}, @line = @e / @pieces, @piece = @e % @pieces;"
+    return f"""\
+constexpr int @side = $Width > 1 ? {_side(2)} : {_side(1)};
+constexpr int @pieces = @side / $Width, @each = @side * @pieces / {THREADS};
+// The padding keeps the banks of a column apart.
+__shared__ {written} @tile[@side][@side + {max(1, 4 // SIZES[written])}];
+const long long @first_column = blockIdx.x * (long long)@side;
+for (long long @first_row = blockIdx.y * (long long)@side; @first_row < {text(v.bound)};
+     @first_row += gridDim.y * (long long)@side) {{
+    $Columns<{read}, $Width> @next[@each];
+    #pragma unroll
+    for (int @n = 0; @n < @each; ++@n) {{
+        {split}
+        {there}
+        if ({inside}) @next[@n] = *reinterpret_cast<const $Columns<{read}, $Width>*>(&{load});
+    }}
+    #pragma unroll
+    for (int @n = 0; @n < @each; ++@n) {{
+        {split}
+        {there}
+        #pragma unroll
+        for (int @w = 0; @w < $Width; ++@w) {{
+            if ({inside}) @tile[@line][@piece * $Width + @w] = {cell};
+        }}
+    }}
+    __syncthreads();
+    #pragma unroll
+    for (int @n = 0; @n < @each; ++@n) {{
+        {split}
+        {back}
+        $Columns<{written}, $Width> @turned;
+        #pragma unroll
+        for (int @w = 0; @w < $Width; ++@w) @turned.at[@w] = @tile[@piece * $Width + @w][@line];
+        if ({inside}) *reinterpret_cast<$Columns<{written}, $Width>*>(&{store}) = @turned;
+    }}
+    __syncthreads();
+}}"""
+
+
+def _whole_rows(kernel: Kernel, place: Node, axis: Axis) -> bool:
+    """Return whether an access starts its rows at multiples of the axis' length, a scalar of the kernel."""
+    bound = kernel.parameter(text(axis.bound))
+    index = kernel.accesses_in(place, axis.variable)[0].index
+    rest = without(index, axis.variable)
+    scalar = bound is not None and not bound.pointer and bound.name not in kernel.assigned
+    return scalar and all(text(axis.bound) in key for key in rest) and not shows(rest, axis.variable)
 
 
 def _along(space: Space, kernel: Kernel, index: Poly) -> str | None:

@@ -369,3 +369,34 @@ def test_a_window_of_a_kernel_with_an_index_type_gets_a_second_parameter() -> No
 def test_other_windows_keep_their_tests(old: str, new: str) -> None:
     assert old in POOL
     assert changes("fixed_window", program(POOL.replace(old, new), POOL_LAUNCH)) is None
+
+
+# --- transposes ------------------------------------------------------------------------------------------------------
+
+TURN = """
+__global__ void turn(const float* a, const float* w, float* b, int n, int m) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < m && y < n) b[x * n + y] = 2.0f * a[y * m + x] + x;
+}
+"""
+TURN_LAUNCH = "turn<<<dim3((m + 31) / 32, (n + 7) / 8), dim3(32, 8), 0, stream>>>(a, w, b, n, m);"
+
+
+def test_a_transpose_moves_16_bytes_at_a_time_where_rows_are_aligned() -> None:
+    changed = changes("transpose_tile", program(TURN, TURN_LAUNCH))
+    assert changed is not None
+    assert "(m) % 4 == 0 && (n) % 4 == 0" in changed
+    assert "turn<4><<<" in changed
+    assert "2.0f * next[n2].at[w2] + (x + w2)" in changed
+
+
+def test_rows_that_start_anywhere_are_turned_one_element_at_a_time() -> None:
+    changed = changes("transpose_tile", program(TURN.replace("a[y * m + x]", "a[y * m + x + 1]"), TURN_LAUNCH))
+    assert changed is not None
+    assert "turn<1><<<" in changed
+    assert "turn<4><<<" not in changed
+
+
+def test_a_copy_that_reads_and_writes_along_one_axis_is_not_turned() -> None:
+    assert changes("transpose_tile", program(TURN.replace("b[x * n + y]", "b[y * n + x]"), TURN_LAUNCH)) is None
