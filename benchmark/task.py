@@ -57,9 +57,17 @@ class Case(BaseModel):
 
     @property
     def name(self) -> str:
-        """A short readable identity, e.g. `N=65536 uniform`."""
-        values = ",".join(f"{k}={v:g}" for k, v in {**self.sizes, **self.scalars}.items())
+        """A readable identity, e.g. `N=65536 uniform`: cases that differ have names that do."""
+        values = ",".join(f"{k}={exact(v)}" for k, v in {**self.sizes, **self.scalars}.items())
         return " ".join([values, self.distribution, *(f"{n}=null" for n in self.null)])
+
+
+def exact(value: float) -> str:
+    """Return the shortest text of a number that reads back as the same one: `1048577`, `0.5`, `1e-05`."""
+    if isinstance(value, int):
+        return str(value)
+    short = f"{value:g}"
+    return short if float(short) == value or value != value else repr(value)
 
 
 @dataclass(frozen=True)

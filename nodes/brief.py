@@ -8,10 +8,11 @@ from ..benchmark.task import CaseSet
 from ..prompts.brief import Attempt, Brief, Plan
 from ..prompts.contract import contract_text, sizes_text
 from ..prompts.hardware import hardware_text
+from ..prompts.times import times_text
 from ..tools.device.gpu_model import gpu_model
 from ..tools.device.port import DeviceInfo
 from ..tools.profile.text import profile_text
-from ..tools.records import BuildSpec, Diagnosis, Profile
+from ..tools.records import BuildSpec, Diagnosis, Profile, read_gain
 from .context import Context
 from .state import Agent, State, Version, Word
 
@@ -37,10 +38,12 @@ def brief(agent: Agent, state: State, context: Context) -> Brief:
         contract=contract_text(task.contract, precision),
         formula=task.formula,
         sizes=sizes_text(task.in_set(CaseSet.PAPER)),
-        hardware=hardware_text(gpu_model(hardware.gpu), hardware.name),
+        hardware=hardware_text(gpu_model(hardware.gpu).model_copy(update=dict(hardware.rates)), hardware.name),
         source=context.store.text(best.source),
         profile=profile,
         findings=seen.findings if seen else (),
+        whereabouts=seen.whereabouts if seen else (),
+        times=times_text(read_gain(context.store.get_json(best.gain))) if seen and best.gain else "",
         history=tuple(Attempt.model_validate(item) for item in state.get("history", [])),
         plan=Plan.model_validate(state["plan"]) if state.get("plan") else None,
         candidate=context.store.text(candidate.source) if candidate else "",

@@ -69,6 +69,10 @@ class Brief(Record):
     profile: str = ""
     """The chosen view of the best kernel's profile."""
     findings: tuple[Finding, ...] = ()
+    whereabouts: tuple[str, ...] = ()
+    """Where the best kernel's time goes, a fact a line."""
+    times: str = ""
+    """What the best kernel takes at each timed size, beside baseline and floor (`times_text`)."""
     history: tuple[Attempt, ...] = ()
     plan: Plan | None = None
     candidate: str = ""

@@ -290,3 +290,5 @@ class Diagnosis(Record):
 
     bottleneck: Bottleneck
     findings: tuple[Finding, ...]
+    whereabouts: tuple[str, ...] = ()
+    """Where the time of the profiled call goes, in words: the call, then its longest kernels."""

@@ -30,6 +30,7 @@ from cudamaster.prompts.sections import (
     PLAN,
     PROFILE,
     RULES,
+    TIMES,
     read_agent,
     read_code,
     read_findings,
@@ -37,9 +38,10 @@ from cudamaster.prompts.sections import (
     read_plan,
     read_sections,
 )
+from cudamaster.prompts.times import times_text
 from cudamaster.prompts.tokens import estimate_tokens
 from cudamaster.tools.device.gpu_model import gpu_model, gpu_models
-from cudamaster.tools.records import BuildSpec, Finding
+from cudamaster.tools.records import BuildSpec, CaseGain, EstimatedSpeedup, Finding, Interval, Speedup
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -92,6 +94,18 @@ HISTORY_OF_TWO_ROUNDS = (
 )
 
 
+_RATIO = Interval(value=2.0, low=1.9, high=2.1)
+GAIN = Speedup(
+    cases=tuple(
+        CaseGain(case=f"rows=64,N={n} uniform", set="paper", complexity=n, baseline_us=us, candidate_us=us / 2,
+                 ratio=_RATIO, floor_us=floor_us)
+        for n, us, floor_us in ((1024, 12.34567, 4.6), (4096, 1234.567, None))
+    ),
+    geomean=_RATIO,
+    weighted=2.0,
+)  # fmt: skip
+
+
 def brief(agent: AgentName, **changes: object) -> Brief:
     base = Brief(
         agent=agent,
@@ -104,6 +118,10 @@ def brief(agent: AgentName, **changes: object) -> Brief:
         source=SOURCE,
         profile="Bottleneck: memory_latency_bound\n1. same_address_atomics: told by the findings",
         findings=FINDINGS,
+        whereabouts=(
+            "At rows=64,N=4096 the call takes about 9.1 us, launches included; its floor is 4.6 us (launch).",
+        ),
+        times=times_text(GAIN),
         history=HISTORY_OF_TWO_ROUNDS,
         plan=Plan(strategy="warp_shuffle", reasoning="fewer\nbarriers", expected_effect="1.3x", metric="barriers"),
         candidate=SOURCE.replace("atomicAdd", "atomicSub"),
@@ -189,11 +207,11 @@ def test_history_reads_back_by_what_worked() -> None:
 
 def test_other_views_of_the_profile_are_shown_as_they_are() -> None:
     filtered = "Bottleneck: compute_bound\nsm_throughput_pct = 81.2 %"
-    sections = read_sections(render(brief("planner", findings=(), profile=filtered)))
+    sections = read_sections(render(brief("planner", findings=(), whereabouts=(), profile=filtered)))
     assert sections[DIAGNOSIS] == "Bottleneck: compute_bound"
     assert sections[PROFILE] == "sm_throughput_pct = 81.2 %"
     full = "launch 1: sum_kernel\n  registers_per_thread = 32"
-    sections = read_sections(render(brief("planner", findings=(), profile=full)))
+    sections = read_sections(render(brief("planner", findings=(), whereabouts=(), profile=full)))
     assert DIAGNOSIS not in sections
     assert sections[PROFILE] == full
 
@@ -363,3 +381,21 @@ def test_history_records_stay_small() -> None:
 )
 def test_token_estimates_are_of_the_right_size(text: str, low: int, high: int) -> None:
     assert low <= estimate_tokens(text) <= high
+
+
+def test_times_are_a_line_a_size_and_estimates_are_called_so() -> None:
+    assert times_text(GAIN).splitlines() == [
+        "us a call: baseline → best (floor)",
+        "- rows=64,N=1024 uniform: 12.35 → 6.173 (4.6)",
+        "- rows=64,N=4096 uniform: 1235 → 617.3",
+    ]
+    estimate = EstimatedSpeedup(cases=GAIN.cases, geomean=2.0, weighted=2.0)
+    assert times_text(estimate).startswith("us a call (estimated):")
+
+
+def test_facts_of_the_profiled_call_stand_with_the_findings() -> None:
+    for agent in ("planner", "coder"):
+        told = read_sections(render(brief(agent)))
+        assert "the call takes about 9.1 us" in told[DIAGNOSIS]
+        assert "12.35 → 6.173" in told[TIMES]
+    assert TIMES not in read_sections(render(brief("planner", times="")))

@@ -40,6 +40,8 @@ class DeviceInfo(Record):
     """What compiles candidates, with its version."""
     nvcc: str = ""
     """Version of nvcc; empty: candidates are not checked with nvcc."""
+    rates: Mapping[str, float] = {}
+    """Ceilings in use, by their names in `GpuModel`: calibrated where `doctor --calibrate` ran."""
     notes: tuple[str, ...] = ()
 
 

@@ -15,6 +15,7 @@ from .findings import RULES, STALL_MIX
 from .findings.near_floor import NearFloor
 from .sass import SassMix, disassemble
 from .subject import Subject
+from .whereabouts import whereabouts
 
 WORTH_SAYING: Final = 1.05
 """Findings that could gain less are left out."""
@@ -64,7 +65,7 @@ def diagnose_subject(subject: Subject, threshold_pct: float = PAPER_THRESHOLD_PC
     found += [(STALL_MIX, finding) for finding in _worth_saying(STALL_MIX, unexplained, subject)]
     # Sorting is stable: between equal bounds the order of the rules decides.
     ranked = sorted((finding for _, finding in found), key=lambda finding: -finding.bound)
-    return Diagnosis(bottleneck=bottleneck, findings=tuple(ranked))
+    return Diagnosis(bottleneck=bottleneck, findings=tuple(ranked), whereabouts=whereabouts(subject))
 
 
 def subject_of(

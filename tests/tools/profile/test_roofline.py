@@ -72,3 +72,21 @@ def test_absent_counters_are_unknown_not_zero(calls: Any) -> None:
     (roof,) = roofline(calls.profile(calls.launch(duration_us=5.0)), H200)
     assert (roof.limiter, roof.dram_gbps, roof.gflops) == ("unknown", None, None)
     assert roofline(calls.profile(calls.launch(sm_throughput_pct=5.0)), H200) == ()
+
+
+def test_a_diagnosis_says_where_the_time_goes(calls: Any, sample: Any) -> None:
+    shares = {"dram_read_bytes": 4.8e6, "dram_write_bytes": 0.0, "fma_pipe_pct": 10.0, "tensor_pipe_pct": 0.0}
+    busy = {"sm_throughput_pct": 40.0, "memory_throughput_pct": 40.0, "dram_throughput_pct": 40.0}
+    long = calls.launch("long", duration_us=10.0, **shares, **busy)
+    short = calls.launch("short", duration_us=1.0, **shares, **busy)
+    told = calls.diagnose(calls.profile(long, short, long)).whereabouts
+    assert told[0].startswith("At N=1048576 uniform the call takes about 24.") and "floor is 2.7 us (launch)" in told[0]
+    assert told[1] == "`long`: 20 us in 2 launches, device memory 10 % of peak, arithmetic 10 % of peak"
+    assert told[2].startswith("`short`: 1 us in 1 launch, device memory 100 %")
+    estimate = calls.profile(long, device="cpu")
+    assert "takes an estimated 12.7 us" in calls.diagnose(estimate).whereabouts[0]
+
+
+def test_without_times_nobody_knows_where_they_go(calls: Any) -> None:
+    untimed = calls.launch(sm_throughput_pct=40.0, memory_throughput_pct=40.0, dram_throughput_pct=40.0)
+    assert calls.diagnose(calls.profile(untimed)).whereabouts == ()

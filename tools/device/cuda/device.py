@@ -14,7 +14,7 @@ from ....benchmark.contract import Precision
 from ....benchmark.task import Case, CaseSet, Expected, Task
 from ...phases import phase
 from ...records import Build, Candidate, CaseEvidence, Profile, Speedup
-from ..gpu_model import GpuModel, calibrated, gpu_model
+from ..gpu_model import CALIBRATED_FIELDS, GpuModel, calibrated, gpu_model
 from ..port import DeviceInfo
 from ..runner.cache import builds_folder
 from ..runner.client import Limits, RunnerProcess
@@ -97,7 +97,8 @@ class CudaDevice:
         return DeviceInfo(
             name="cuda", gpu=facts.gpu, arch=facts.arch, multiprocessors=facts.multiprocessors,
             driver=driver_version() or f"CUDA {facts.driver_cuda}", toolkit=self.toolkit.version, compiler=version,
-            nvcc=self.toolkit.version, notes=tuple(notes),
+            nvcc=self.toolkit.version, rates={name: getattr(self.gpu, name) for name in CALIBRATED_FIELDS},
+            notes=tuple(notes),
         )  # fmt: skip
 
     def build(self, candidate: Candidate, task: Task, precision: Precision) -> Build:
