@@ -14,7 +14,7 @@ def test_a_number_reads_back_from_its_text(value: float) -> None:
 
 
 def test_sizes_of_one_step_are_two_names() -> None:
-    one, other = (Case(CaseSet.SMALL, {"N": n}, "uniform") for n in (2**20, 2**20 + 1))
+    one, other = (Case(set=CaseSet.SMALL, sizes={"N": n}) for n in (2**20, 2**20 + 1))
     assert (one.name, other.name) == ("N=1048576 uniform", "N=1048577 uniform")
 
 
