@@ -104,7 +104,10 @@ class BlockReduce(KernelRule):
             edits.append(self._inner(kernel, loop, known, number, block_sum, source))
         sized = loop.form != "block"
         blocks_up_to = helper_name(source, "blocks_up_to", BLOCKS_UP_TO)
-        each, each_line = tunable(source, "blocks_of_processor", (8, 4, 2, 1))
+        # Loads behind a test of the index are made one at a time: more threads must take the place of more loads.
+        tests = [text(n.child_by_field_name("condition")) for n in loop.inside if n.type == "if_statement"]
+        tested = any(re.search(rf"\b{loop.variable}\b", test) for test in tests)
+        each, each_line = tunable(source, "blocks_of_processor", (8, 4, 2, 1) if tested else (4, 2, 1, 8))
         for launch in kernel.launches:
             block = source.block_of(launch)
             whole_warps = block[0] is not None and block[0] % 32 == 0 and block[1:] == (1, 1)

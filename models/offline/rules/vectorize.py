@@ -21,7 +21,21 @@ from ..emit import (
 )
 from ..loops import ParallelLoop, effects_known, parallel_loops
 from ..rule import KernelRule, Setting, distinct_arguments
-from ..syntax import SIZES, Kernel, Poly, Source, coefficient, edited, how_used, shows, text, walk, within, without
+from ..syntax import (
+    SIZES,
+    Kernel,
+    Poly,
+    Source,
+    calls,
+    coefficient,
+    edited,
+    how_used,
+    shows,
+    text,
+    walk,
+    within,
+    without,
+)
 
 
 @dataclass
@@ -47,6 +61,21 @@ STEPS = {
 """First index and step of a thread, by a loop's form."""
 
 
+CHEAP = {
+    "__bfloat162float", "__float2bfloat16", "__float2bfloat16_rn", "float", "int", "fmaxf", "fminf", "max", "min",
+    "fabsf", "abs",
+}  # fmt: skip
+"""Calls that are an instruction or two."""
+
+BLOCKS_FOR_PAIRS = """\
+// Blocks that give every thread one item, or two items where these blocks would be more than `most`; at least one.
+static unsigned {name}(long long items, int threads, int most) {{
+    const long long blocks = (items + threads - 1) / threads;
+    return (unsigned)(blocks < 1 ? 1 : blocks > most ? (blocks + 1) / 2 : blocks);
+}}
+"""
+
+
 class Vectorize(KernelRule):
     """Four floats or eight bf16 per access, where the pointers are aligned; else, and for the tail, one by one."""
 
@@ -66,10 +95,11 @@ class Vectorize(KernelRule):
         if not kernel.launches or re.search(r"\bvolatile\b", text(kernel.node)) or not distinct_arguments(kernel):
             return None
         width = 16 >> setting.narrow
-        rewritten = (self._loop(kernel.source, kernel, loop, width) for loop in parallel_loops(kernel))
+        rewritten = (self._loop(kernel, loop, width, setting.multiprocessors) for loop in parallel_loops(kernel))
         return next((code for code in rewritten if code is not None), None)
 
-    def _loop(self, source: Source, kernel: Kernel, loop: ParallelLoop, width: int) -> str | None:
+    def _loop(self, kernel: Kernel, loop: ParallelLoop, width: int, multiprocessors: int) -> str | None:
+        source = kernel.source
         if loop.leaves(
             "return_statement", "break_statement", "goto_statement", "for_statement", "while_statement", "asm_statement"
         ):
@@ -91,7 +121,10 @@ class Vectorize(KernelRule):
         if count < 2 or any(SIZES[s.type] * count > 32 for s in streams):
             return None
         vector = helper_name(source, "Vector", VECTOR)
-        code = self._code(source, kernel, loop, streams, count, vector)
+        own = loop.top and loop.form in ("grid", "guard") and not (loop.form == "grid" and loop.carried)
+        dear = set().union(*(calls(n) for n in loop.body), set()) - CHEAP
+        batch = 1 if own and dear else 2
+        code = self._code(source, loop, streams, count, vector, batch)
         start, end = loop.node.start_byte, loop.node.end_byte
         if loop.form == "guard":
             assert loop.declaration is not None
@@ -101,8 +134,10 @@ class Vectorize(KernelRule):
                 return None
             code = "".join(f"{text(n)}\n" for n in between) + code
         edits = [(start, end, indented(code, loop.node.start_point.column).lstrip())]
-        if loop.top and loop.form in ("grid", "guard") and not (loop.form == "grid" and loop.carried):
-            blocks_for = helper_name(source, "blocks_for", BLOCKS_FOR)
+        if own:
+            helper = BLOCKS_FOR if batch == 1 else BLOCKS_FOR_PAIRS
+            blocks_for = helper_name(source, "blocks_for" if batch == 1 else "blocks_for_pairs", helper)
+            most = "" if batch == 1 else f", 8 * {multiprocessors}"
             for launch in kernel.launches:
                 items = on_host(kernel, launch, text(loop.bound))
                 threads: int | str | None = source.block_of(launch)[0]
@@ -112,9 +147,9 @@ class Vectorize(KernelRule):
                 written = text(launch.configuration[1])
                 threads = written if re.fullmatch(r"\w+", written) else threads
                 edits += configuration_edits(
-                    launch, grid=f"{blocks_for}(({items} + {count - 1}LL) / {count}, {threads})"
+                    launch, grid=f"{blocks_for}(({items} + {count - 1}LL) / {count}, {threads}{most})"
                 )
-            return with_helper(with_helper(edited(source.text, edits), blocks_for, BLOCKS_FOR), vector, VECTOR)
+            return with_helper(with_helper(edited(source.text, edits), blocks_for, helper), vector, VECTOR)
         return with_helper(edited(source.text, edits), vector, VECTOR)
 
     def _streams(self, kernel: Kernel, loop: ParallelLoop) -> list[Stream] | None:
@@ -147,13 +182,21 @@ class Vectorize(KernelRule):
         return list(found.values()) if len(set(offsets)) == len(offsets) else None
 
     def _code(
-        self, source: Source, kernel: Kernel, loop: ParallelLoop, streams: list[Stream], count: int, vector: str
+        self, source: Source, loop: ParallelLoop, streams: list[Stream], count: int, vector: str, batch: int
     ) -> str:
+        """Write the loop over vectors, and a plain one over what is left.
+
+        A thread loads `batch` vectors before it uses the first, so that their times in memory overlap. Both loops stay
+        rolled: a compiler that unrolls them goes one by one through the turns left over, and divides to count them.
+        """
         name, bound = loop.variable, text(loop.bound)
         total = f"({bound})" if re.search(r"[-+?|&]", bound) else bound
-        done, whole, group, item = (source.unique(n) for n in ("done", "whole", "group", "item"))
+        done, whole, group, item, turn = (source.unique(n) for n in ("done", "whole", "group", "item", "turn"))
+        place = source.unique("place") if batch > 1 else group
+        start, step = STEPS[loop.form]
         taken: dict[tuple[int, int], str] = {}
         pointers: list[tuple[str, str]] = []
+        arrays: list[str] = []
         loads: list[str] = []
         stores: list[str] = []
         for stream in streams:
@@ -164,42 +207,59 @@ class Vectorize(KernelRule):
             while local in [name for name, _ in pointers]:
                 local += "_"
             pointers.append((local, at))
-            cast = f"reinterpret_cast<{constant}{kind}*>({at})[{group}]"
+            cast = f"reinterpret_cast<{constant}{kind}*>({at})[{place}]"
+            one = local if batch == 1 else f"{local}[{turn}]"
+            arrays.append(f"{kind} {local}[{batch}];")
             if stream.loaded:
-                loads.append(f"{constant}{kind} {local} = {cast};")
-            else:
+                loads.append(f"{constant}{kind} {local} = {cast};" if batch == 1 else f"{one} = {cast};")
+            elif batch == 1:
                 loads.append(f"{kind} {local};")
             if stream.stored:
-                stores.append(f"{cast} = {local};")
+                stores.append(f"{cast} = {one};")
             for node in stream.nodes:
-                taken[(node.start_byte, node.end_byte)] = f"{local}.at[{item}]"
+                taken[(node.start_byte, node.end_byte)] = f"{one}.at[{item}]"
         wide_body = "\n".join(dedented(_replaced(n, taken)) for n in loop.body)
         plain_body = "\n".join(dedented(text(n)) for n in loop.body)
-        aligned = " | ".join(f"reinterpret_cast<size_t>({at})" for _, at in pointers)
-        kind = "long long"
-        start, step = STEPS[loop.form]
         needs_index = re.search(rf"\b{re.escape(name)}\b", wide_body) is not None
-        index = [f"    const {kind} {name} = {group} * {count} + {item};"] if needs_index else []
-        lines = [
-            f"long long {done} = 0;",
-            f"if (({aligned}) % 16 == 0) {{",
-            f"    const long long {whole} = {total} / {count};",
-            f"    for (long long {group} = {start}; {group} < {whole}; {group} += {step}) {{",
-            *(f"        {line}" for line in loads),
-            "        #pragma unroll",
-            f"        for (int {item} = 0; {item} < {count}; ++{item}) {{",
-            *(f"        {line}" for line in index),
-            indented(wide_body, 12),
-            "        }",
-            *(f"        {line}" for line in stores),
-            "    }",
-            f"    {done} = {whole} * {count};",
+        use = [
+            "#pragma unroll",
+            f"for (int {item} = 0; {item} < {count}; ++{item}) {{",
+            *([f"    const long long {name} = {place} * {count} + {item};"] if needs_index else []),
+            indented(wide_body, 4),
             "}",
-            f"for ({kind} {name} = {done} + {start}; {name} < {bound}; {name} += {step}) {{",
-            indented(plain_body, 4),
-            "}",
+            *stores,
         ]
-        return "\n".join(lines)
+
+        def each(lines: list[str]) -> list[str]:
+            return [
+                "#pragma unroll",
+                f"for (int {turn} = 0; {turn} < {batch}; ++{turn}) {{",
+                f"    const long long {place} = {group} + {turn} * ({step});",
+                f"    if ({place} < {whole}) {{",
+                indented("\n".join(lines), 8),
+                "    }",
+                "}",
+            ]
+
+        stride = step if batch == 1 else f"{batch} * ({step})"
+        inside = [*loads, *use] if batch == 1 else [*arrays, *each(loads), *each(use)]
+        return "\n".join(
+            [
+                f"long long {done} = 0;",
+                f"if (({' | '.join(f'reinterpret_cast<size_t>({at})' for _, at in pointers)}) % 16 == 0) {{",
+                f"    const long long {whole} = {total} / {count};",
+                "    #pragma unroll 1",
+                f"    for (long long {group} = {start}; {group} < {whole}; {group} += {stride}) {{",
+                indented("\n".join(inside), 8),
+                "    }",
+                f"    {done} = {whole} * {count};",
+                "}",
+                "#pragma unroll 1",
+                f"for (long long {name} = {done} + {start}; {name} < {bound}; {name} += {step}) {{",
+                indented(plain_body, 4),
+                "}",
+            ]
+        )
 
 
 def without_constant(offset: Poly) -> Poly:

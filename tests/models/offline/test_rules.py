@@ -236,12 +236,25 @@ def test_macros_of_kernels_are_looked_into() -> None:
     assert "left_tile" in changed
 
 
-def test_kernels_that_share_columns_between_threads_are_not_fused_without_a_barrier() -> None:
+def test_kernels_that_share_columns_between_threads_are_fused_with_a_barrier() -> None:
     source = load_task("batch_norm").source(Precision.FP32)
     shared = rule("warp_per_item").changes(Source(source), Setting())
     assert shared is not None
     assert "column_sum" in shared
-    assert rule("fuse_launches").changes(Source(shared), Setting()) is None
+    fused = rule("fuse_launches").changes(Source(shared), Setting())
+    assert fused is not None
+    assert "__syncthreads();" in fused[fused.index("fused_kernel(") :]
+
+
+def test_vectors_are_loaded_two_at_a_time_unless_dear_calls_have_a_thread_each() -> None:
+    head = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n) "
+    cheap = rule("vectorize").changes(kernel(f"{head}b[i] = a[i];"), Setting(multiprocessors=78))
+    assert cheap is not None
+    assert "if (place < whole)" in cheap
+    assert "8 * 78" in cheap
+    dear = rule("vectorize").changes(kernel(f"{head}b[i] = expf(a[i]);"), Setting())
+    assert dear is not None
+    assert "place" not in dear
 
 
 def test_a_bound_that_is_a_sum_is_divided_whole() -> None:
