@@ -14,6 +14,7 @@ from .rules.grid_stride import GridStride
 from .rules.hoist_columns import HoistColumns
 from .rules.march_rows import MarchRows
 from .rules.narrow_index import NarrowIndex
+from .rules.own_sums import OwnSums
 from .rules.pack_items import PackItems
 from .rules.partial_sums import PartialSums
 from .rules.rank_merge import RankMerge
@@ -48,6 +49,7 @@ RULES: tuple[Rule, ...] = tuple(
             FuseLaunches(),
             PackItems(),
             PartialSums(),
+            OwnSums(),
             SpreadRows(),
             Vectorize(),
             HoistColumns(),

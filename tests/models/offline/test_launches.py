@@ -167,3 +167,30 @@ def test_parts_that_differ_are_not_fused(old: str, new: str) -> None:
     assert old in shared
     head, _, tail = shared.rpartition(old)
     assert changes("fuse_launches", head + new + tail) is None
+
+
+# --- sums of one block's own -----------------------------------------------------------------------------------------
+
+
+def test_what_one_block_alone_adds_up_is_stored() -> None:
+    changed = changes("own_sums", reduced(load_task("layer_norm").source(Precision.FP32)))
+    assert changed is not None
+    assert "atomicAdd" not in changed
+    assert "cudaMemsetAsync" not in changed
+    assert changed.count("[blockIdx.x] = block_total") == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("normalize_kernel<<<rows, 256", "normalize_kernel<<<rows + 1, 256"),  # it reads a zero that nobody added to
+        ("const float variance = squares[blockIdx.x]", "const float variance = squares[N]"),
+        ("if (threadIdx.x == 0) atomicAdd(&squares", "if (threadIdx.x == N) atomicAdd(&squares"),  # perhaps nobody
+        ("float* squares = sum + rows;", "float* squares = sum + rows;\n    if (sum == nullptr) return cudaSuccess;"),
+        ("cudaMemsetAsync(workspace, 0,", "cudaMemsetAsync(workspace, 1,"),
+    ],
+)
+def test_buffers_whose_zeros_count_stay_cleared(old: str, new: str) -> None:
+    source = reduced(load_task("layer_norm").source(Precision.FP32))
+    assert old in source
+    assert changes("own_sums", source.replace(old, new)) is None
