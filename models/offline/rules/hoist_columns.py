@@ -20,8 +20,11 @@ DEAR = {
 }  # fmt: skip
 """Functions that take many instructions."""
 
-LANES, ROWS, EACH = 32, 8, 4
-"""Threads of a block along columns and along rows; rows of a thread."""
+LANES, ROWS = 32, 8
+"""Threads of a block along columns and along rows."""
+
+BLOCKS = 16
+"""Blocks of a multiprocessor: only where these are not enough does a thread have several rows."""
 
 
 class HoistColumns(KernelRule):
@@ -71,6 +74,7 @@ class HoistColumns(KernelRule):
         code = (
             f"{preamble}const long long {col.variable} = blockIdx.x * {LANES}LL + threadIdx.x;\n"
             f"if ({col.variable} >= {text(col.bound)}) return;\n{local}"
+            "#pragma unroll 1\n"
             f"for (long long {row.variable} = blockIdx.y * {ROWS}LL + threadIdx.y; {row.variable} < {text(row.bound)}; "
             f"{row.variable} += gridDim.y * {ROWS}LL) {{\n{inner}\n}}"
         )
@@ -80,7 +84,9 @@ class HoistColumns(KernelRule):
             cols, rows = (on_host(kernel, launch, text(a.bound)) for a in (col, row))
             if cols is None or rows is None:
                 return None
-            grid = f"dim3({tiles_of}({cols}, {LANES}, 2147483647), {tiles_of}({rows}, {ROWS * EACH}, 65535))"
+            across = f"{tiles_of}({cols}, {LANES}, 2147483647)"
+            most = f"{BLOCKS} * {setting.multiprocessors} / {across} + 1"
+            grid = f"dim3({across}, {tiles_of}({rows}, {ROWS}, {most}))"
             for node, new in zip(launch.configuration[:2], (grid, f"dim3({LANES}, {ROWS})"), strict=True):
                 edits.append((node.start_byte, node.end_byte, new))
         return with_helper(edited(source.text, edits), tiles_of, TILES)

@@ -43,18 +43,22 @@ class NarrowIndex(Rule):
             return None
         index = source.unique("Index")
         edits = []
+        scalars = {p.name for p in kernel.parameters if not p.pointer and re.fullmatch(WIDE, p.type)} - kernel.assigned
         for launch in kernel.launches:
             bounds = _bounds(source, kernel, launch)
             whole = text(launch.statement).rstrip("; ") == text(launch.node)
             if not bounds or not whole:
                 return None
+            bounds |= {f"(double)({launch.argument(kernel, name)})" for name in scalars}
             rest = text(launch.node)[len(text(launch.function)) :]
             fits = " &&\n    ".join(f"{b} < 2147483648.0" for b in sorted(bounds))
             code = f"if ({fits}) {{\n    {kernel.name}<int>{rest};\n}} else {{\n    {kernel.name}<long long>{rest};\n}}"
             edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(code, 4).lstrip()))
         edits.append((kernel.node.start_byte, kernel.node.start_byte, f"template <typename {index}>\n"))
         for node in walk(kernel.body):
-            if _is_wide_type(node):
+            if node.type == "identifier" and text(node) in scalars:
+                edits.append((node.start_byte, node.end_byte, f"({index}){text(node)}"))
+            elif _is_wide_type(node):
                 edits.append((node.start_byte, node.end_byte, index))
             elif node.type == "number_literal" and _LITERAL.fullmatch(text(node)):
                 edits.append((node.start_byte, node.end_byte, re.sub(r"[uUlL]+$", "", text(node))))

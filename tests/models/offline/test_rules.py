@@ -257,6 +257,15 @@ def test_vectors_are_loaded_two_at_a_time_unless_dear_calls_have_a_thread_each()
     assert "place" not in dear
 
 
+def test_a_wide_scalar_is_narrowed_where_its_value_fits() -> None:
+    body = "long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;\nif (i < total) b[i / n] = a[i];"
+    source = kernel(body).text.replace("int n)", "int n, long long total)").replace("n);", "n, (long long)n * n);")
+    changed = rule("narrow_index").changes(Source(source), Setting())
+    assert changed is not None
+    assert "i < (Index)total" in changed
+    assert "(double)((long long)n * n) < 2147483648.0" in changed
+
+
 def test_a_bound_that_is_a_sum_is_divided_whole() -> None:
     body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n - 3) b[i] = a[i];"
     changed = rule("vectorize").changes(kernel(body), Setting())
