@@ -400,3 +400,59 @@ def test_rows_that_start_anywhere_are_turned_one_element_at_a_time() -> None:
 
 def test_a_copy_that_reads_and_writes_along_one_axis_is_not_turned() -> None:
     assert changes("transpose_tile", program(TURN.replace("b[x * n + y]", "b[y * n + x]"), TURN_LAUNCH)) is None
+
+
+# --- products --------------------------------------------------------------------------------------------------------
+
+PRODUCT = """
+__global__ void product(const __nv_bfloat16* a, const __nv_bfloat16* w, float* b, int n, int m) {
+    const int c = blockIdx.x * blockDim.x + threadIdx.x;
+    const int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r >= n || c >= m) return;
+    float sum = 0.0f;
+    for (int x = 0; x < m; ++x) {
+        for (int k = 0; k < n; ++k) sum += __bfloat162float(a[(r * m + x) * n + k]) * __bfloat162float(w[(x * n + k) * m + c]);
+    }
+    b[r * m + c] = sum;
+}
+"""  # noqa: E501
+PRODUCT_LAUNCH = "product<<<dim3((m + 15) / 16, (n + 15) / 16), dim3(16, 16), 0, stream>>>(a, w, b, n, m);"
+PRODUCT_ARGUMENTS = "const __nv_bfloat16* a, const __nv_bfloat16* w, float* b, int n, int m"
+
+
+def product(old: str = "", new: str = "", *, tensor_cores: bool = True) -> str | None:
+    assert old in PRODUCT
+    code = program(PRODUCT.replace(old, new) if old else PRODUCT, PRODUCT_LAUNCH, PRODUCT_ARGUMENTS)
+    return changes("tile_shared", code, Setting(tensor_cores=tensor_cores))
+
+
+@pytest.mark.parametrize("tensor_cores", [False, True])
+def test_all_common_indices_are_gone_through_without_a_pause(tensor_cores: bool) -> None:
+    changed = product(tensor_cores=tensor_cores)
+    assert changed is not None
+    assert ("wmma::mma_sync" in changed) == tensor_cores
+    assert "for (int x" not in changed
+    assert "++x;" in changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("w[(x * n + k) * m + c]", "w[(x * n + k) * m + 2 * c]"),  # neither index goes by one element
+        ("w[(x * n + k) * m + c]", "w[(x * n + k * k) * m + c]"),  # steps of no one length
+        ("w[(x * n + k) * m + c]", "w[x / 2 * n * m + k * m + c]"),
+    ],
+)
+def test_operands_of_other_strides_stay_off_the_tensor_cores(old: str, new: str) -> None:
+    changed = product(old, new)
+    assert changed is not None
+    assert "wmma" not in changed
+
+
+def test_rows_whose_place_is_loaded_are_not_read_beyond_the_end() -> None:
+    looked_up = program(
+        PRODUCT.replace("float sum", "const int at = order[r];\n    float sum").replace("a[(r * m", "a[(at * m")
+        .replace("const __nv_bfloat16* a,", "const int* order, const __nv_bfloat16* a,"),
+        PRODUCT_LAUNCH.replace("(a, w", "(order, a, w"), f"const int* order, {PRODUCT_ARGUMENTS}",
+    )  # fmt: skip
+    assert changes("tile_shared", looked_up, Setting(tensor_cores=True)) is None
