@@ -53,6 +53,7 @@ STRATEGIES: Final[dict[str, str]] = {
     "smaller_code": "Unroll less, so that the code fits the instruction cache.",
     # arithmetic
     "tensor_cores": "Do matrix products on tensor cores (wmma or mma), accumulated in FP32.",
+    "warpgroup_products": "Do them by whole warpgroups from shared memory (wgmma, arch sm_90a), with copies ahead.",
     "float_literals": "Write literals and functions in float (`1.0f`, `expf`), so that nothing is promoted to double.",
     "cheaper_function": "Use an algebraic identity or an intrinsic that needs fewer special functions.",
     "polynomial_instead_of_special": "Evaluate a polynomial on the multiply-add pipes in place of special functions.",

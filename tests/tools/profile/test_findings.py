@@ -104,6 +104,18 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "precision": Precision.BF16,
         },
     ),
+    "tensor_cores_waiting": (
+        {
+            "launch": {**SLOW, **VECTORIZED, **CALM, "tensor_pipe_pct": 20.0},
+            "tensor": True,
+            "precision": Precision.BF16,
+        },
+        {
+            "launch": {**SLOW, **VECTORIZED, **CALM, "tensor_pipe_pct": 75.0},
+            "tensor": True,
+            "precision": Precision.BF16,
+        },
+    ),
     "too_few_blocks": (
         {"launch": {**SLOW, **VECTORIZED, **WAITS}, "grid": (1, 1, 1), "block": (1024, 1, 1)},
         {"launch": {**SLOW, **VECTORIZED, **CALM}, "grid": (1056, 1, 1)},
@@ -384,6 +396,28 @@ def test_axes_behind_cooperative_groups_are_not_called_unread(calls: Any) -> Non
     spec = PLANTED["redundant_threads"][0]
     hidden = source("auto b = cooperative_groups::this_thread_block(); y[i] = x[b.thread_rank()];")
     assert "redundant_threads" not in names(call(calls, {**spec, "source": hidden}))
+
+
+def test_blocks_that_draw_a_number_do_not_repeat_each_other(calls: Any) -> None:
+    spec = {**PLANTED["redundant_threads"][0], "block": (256, 1, 1), "grid": (128, 1, 1)}
+    alike = source("y[i] = x[i];").replace("blockIdx.x * blockDim.x + ", "")
+    ticket = alike.replace("y[i]", "const int tile = atomicAdd(ticket, 1); y[i]")
+    drawn, repeated = ({**spec, "source": text} for text in (ticket, alike))
+    assert "redundant_threads" not in names(call(calls, drawn))
+    assert "redundant_threads" in names(call(calls, repeated))
+
+
+def test_warpgroup_products_are_recommended_where_they_exist_and_are_not_used(calls: Any) -> None:
+    spec = PLANTED["tensor_cores_waiting"][0]
+    for gpu, code, expected in (
+        ("NVIDIA H200", "mma.sync", True),
+        ("NVIDIA H200", "wgmma.mma_async", False),
+        ("NVIDIA A100", "mma.sync", False),
+    ):
+        told = call(calls, {**spec, "source": source(f'asm("{code}");'), "gpu": gpu})
+        (finding,) = [f for f in told.findings if f.name == "tensor_cores_waiting"]
+        assert ("warpgroup_products" in finding.strategies) is expected
+        assert 4 < finding.bound <= 5
 
 
 def test_blocking_host_calls_are_found_outside_kernels_and_comments_only(calls: Any) -> None:

@@ -21,6 +21,7 @@ from .same_address_atomics import SameAddressAtomics
 from .special_function_bound import SpecialFunctionBound
 from .stall_mix import StallMix
 from .tensor_cores_unused import TensorCoresUnused
+from .tensor_cores_waiting import TensorCoresWaiting
 from .too_few_blocks import TooFewBlocks
 from .uncoalesced_access import UncoalescedAccess
 from .wasteful_algorithm import WastefulAlgorithm
@@ -31,6 +32,7 @@ RULES: Final[tuple[Rule, ...]] = (
     RedundantThreads(),
     WastefulAlgorithm(),
     TensorCoresUnused(),
+    TensorCoresWaiting(),
     TooFewBlocks(),
     LaunchOrSyncBound(),
     FusibleLaunches(),

@@ -10,6 +10,8 @@ from ..finding import Rule, percent, times
 from ..subject import Kernel, Subject
 
 _HELPERS = r"cooperative_groups|this_thread_block|this_grid|cub::|%tid|%ctaid"
+_TICKET = r"=\s*atomic(?:Add|Inc|Sub|Dec)\s*\("
+"""Blocks that draw a number from a counter need no index of their own."""
 
 
 class RedundantThreads(Rule):
@@ -52,14 +54,14 @@ def redundancy(kernel: Kernel) -> float:
 
 
 def _unread_axes(kernel: Kernel) -> list[tuple[str, int]]:
-    """Return the axes longer than 1 that the body never mentions; empty if the source is unknown or "
-    "hides its indices."""
+    """Return the axes longer than 1 that the body never mentions; none if the source is unknown or hides indices."""
     source = kernel.source
     if source is None or source.uses(_HELPERS) or not source.uses(r"\bthreadIdx\b|\bblockIdx\b"):
         return []
     if source.uses(r"\b(?:threadIdx|blockIdx)\b(?!\s*\.\s*[xyz])"):
         return []
     largest = kernel.largest
-    named = [(f"blockIdx.{a}", largest.grid[i]) for i, a in enumerate("xyz")]
-    named += [(f"threadIdx.{a}", largest.block[i]) for i, a in enumerate("xyz")]
+    named = [(f"threadIdx.{a}", largest.block[i]) for i, a in enumerate("xyz")]
+    if not source.uses(_TICKET):
+        named = [(f"blockIdx.{a}", largest.grid[i]) for i, a in enumerate("xyz")] + named
     return [(axis, size) for axis, size in named if size > 1 and not source.uses(rf"\b{axis[:-2]}\s*\.\s*{axis[-1]}\b")]

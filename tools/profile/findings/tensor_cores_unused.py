@@ -12,7 +12,7 @@ from ..source import blank_comments
 from ..subject import Subject
 
 _MATRIX: Final = r"\bwmma\b|mma_sync|\bmma\.|wgmma|cublas"
-_IDLE_PCT: Final = 5.0
+IDLE_PCT: Final = 5.0
 """Ordinary FP16 and integer work shares the counter with the tensor cores, so it is seldom exactly 0."""
 
 
@@ -37,7 +37,7 @@ class TensorCoresUnused(Rule):
         for kernel in subject.kernels[:1]:
             busy = kernel.get("tensor_pipe_pct")
             if busy is not None:
-                idle, evidence = busy < _IDLE_PCT, f"tensor pipe {busy:.1f} % busy"
+                idle, evidence = busy < IDLE_PCT, f"tensor pipe {busy:.1f} % busy"
             elif kernel.sass is not None:
                 idle, evidence = kernel.sass.tensor == 0, f"no matrix instruction among {kernel.sass.instructions}"
             elif subject.source:
