@@ -19,7 +19,7 @@ from .fuse_launches import checks_error
 _THREADS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 ALONE = 16
-"""Where so few blocks would do, one block of 1024 threads is faster than a second launch."""
+"""Where so few blocks would do, one block of 512 threads is faster than a second launch."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ if (threadIdx.x == 0 && gridDim.x > 1) @partial_sums[blockIdx.x] = {found.value}
 const unsigned @sums = {grid};
     // A small case is one block's work: nothing is left to add up.
     const bool @alone = @sums <= {ALONE};
-    {kernel.name}<<<@alone ? 1 : @sums, @alone ? 1024 : {block}{rest}>>>({given}, {buffer}{_more(passed)});"""
+    {kernel.name}<<<@alone ? 1 : @sums, @alone ? 512 : {block}{rest}>>>({given}, {buffer}{_more(passed)});"""
         end = (
             f"if (!@alone) @finish_sum<<<1, 256{rest}>>>({text(launch.arguments[kernel.parameters.index(target)])}, "
             f"{buffer}, @sums{_more(passed)});"
@@ -121,7 +121,7 @@ const unsigned @sums = {grid};
         # The block may be larger than the kernel was written for, and must not take more registers than there are.
         name = kernel.declarator.child_by_field_name("declarator")
         assert name is not None
-        edits.append((name.start_byte, name.start_byte, "__launch_bounds__(1024) "))
+        edits.append((name.start_byte, name.start_byte, "__launch_bounds__(512) "))
         edits += [(n.start_byte, n.end_byte, "") for n in found.checks]
         result = edited(source.text, [(begin, stop, fresh(source, new)) for begin, stop, new in edits])
         return with_helper(result, block_sum, BLOCK_SUM)

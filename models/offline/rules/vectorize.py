@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from math import prod
 from typing import ClassVar
 
 from tree_sitter import Node
@@ -24,6 +25,7 @@ from ..rule import KernelRule, Setting, distinct_arguments
 from ..syntax import (
     SIZES,
     Kernel,
+    Launch,
     Poly,
     Source,
     calls,
@@ -123,7 +125,7 @@ class Vectorize(KernelRule):
         vector = helper_name(source, "Vector", VECTOR)
         own = loop.top and loop.form in ("grid", "guard") and not (loop.form == "grid" and loop.carried)
         dear = set().union(*(calls(n) for n in loop.body), set()) - CHEAP
-        batch = 1 if own and dear else 2
+        batch = (1 if dear else 2) if own else (2 if dear or len(streams) > 1 else 4)
         code = self._code(source, loop, streams, count, vector, batch)
         start, end = loop.node.start_byte, loop.node.end_byte
         if loop.form == "guard":
@@ -134,6 +136,8 @@ class Vectorize(KernelRule):
                 return None
             code = "".join(f"{text(n)}\n" for n in between) + code
         edits = [(start, end, indented(code, loop.node.start_point.column).lstrip())]
+        if batch > 1 and not all(_few_threads(source, launch) for launch in kernel.launches):
+            edits += _bounded(kernel)
         if own:
             helper = BLOCKS_FOR if batch == 1 else BLOCKS_FOR_PAIRS
             blocks_for = helper_name(source, "blocks_for" if batch == 1 else "blocks_for_pairs", helper)
@@ -186,9 +190,11 @@ class Vectorize(KernelRule):
     ) -> str:
         """Write the loop over vectors, and a plain one over what is left.
 
-        A thread loads `batch` vectors before it uses the first, so that their times in memory overlap. Both loops stay
+        A thread loads `batch` vectors before it uses the first, so that their times in memory overlap. The loops stay
         rolled: a compiler that unrolls them goes one by one through the turns left over, and divides to count them.
         """
+        # Rows may be unaligned: then the plain loop has all the work.
+        rolled = ["#pragma unroll 1"] if not any(stream.offset for stream in streams) else []
         name, bound = loop.variable, text(loop.bound)
         total = f"({bound})" if re.search(r"[-+?|&]", bound) else bound
         done, whole, group, item, turn = (source.unique(n) for n in ("done", "whole", "group", "item", "turn"))
@@ -209,7 +215,7 @@ class Vectorize(KernelRule):
             pointers.append((local, at))
             cast = f"reinterpret_cast<{constant}{kind}*>({at})[{place}]"
             one = local if batch == 1 else f"{local}[{turn}]"
-            arrays.append(f"{kind} {local}[{batch}];")
+            arrays.append(f"{kind} {local}[{batch}]{' = {}' if stream.loaded else ''};")
             if stream.loaded:
                 loads.append(f"{constant}{kind} {local} = {cast};" if batch == 1 else f"{one} = {cast};")
             elif batch == 1:
@@ -254,12 +260,26 @@ class Vectorize(KernelRule):
                 "    }",
                 f"    {done} = {whole} * {count};",
                 "}",
-                "#pragma unroll 1",
+                *rolled,
                 f"for (long long {name} = {done} + {start}; {name} < {bound}; {name} += {step}) {{",
                 indented(plain_body, 4),
                 "}",
             ]
         )
+
+
+def _few_threads(source: Source, launch: Launch) -> bool:
+    """Return whether a block is known to have so few threads that registers can't run out: 512 or less."""
+    sides = source.block_of(launch)
+    return None not in sides and prod(side for side in sides if side is not None) <= 512
+
+
+def _bounded(kernel: Kernel) -> list[tuple[int, int, str]]:
+    """Return the edit that keeps the registers of a kernel few enough for a block of 1024 threads."""
+    name = kernel.declarator.child_by_field_name("declarator")
+    if name is None or any(n.type == "launch_bounds" for n in walk(kernel.node)):
+        return []
+    return [(name.start_byte, name.start_byte, "__launch_bounds__(1024) ")]
 
 
 def without_constant(offset: Poly) -> Poly:
