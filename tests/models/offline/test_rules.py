@@ -266,6 +266,14 @@ def test_a_wide_scalar_is_narrowed_where_its_value_fits() -> None:
     assert "(double)((long long)n * n) < 2147483648.0" in changed
 
 
+def test_a_kernel_of_large_blocks_keeps_to_their_registers() -> None:
+    body = "float sum = 0.0f;\nfor (int i = threadIdx.x; i < n; i += blockDim.x) sum += a[i];\natomicAdd(b, sum);"
+    for threads, bounded in (("n", True), ("1024", True), ("512", False)):
+        changed = rule("vectorize").changes(kernel(body, f"<<<1, {threads}, 0, stream>>>(a, b, n)"), Setting())
+        assert changed is not None
+        assert ("__launch_bounds__(1024) k(" in changed) is bounded, threads
+
+
 def test_a_bound_that_is_a_sum_is_divided_whole() -> None:
     body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n - 3) b[i] = a[i];"
     changed = rule("vectorize").changes(kernel(body), Setting())
