@@ -538,9 +538,14 @@ def doctor(
 
 Tasks = Annotated[
     list[str] | None,
-    typer.Argument(help="Tasks; without any, the whole benchmark.", autocompletion=_task_names),
+    typer.Argument(
+        help="Tasks of the benchmark, or folders of your own; without any, the whole benchmark.",
+        autocompletion=_task_names,
+    ),
 ]
-Precisions = Annotated[list[PrecisionChoice] | None, typer.Option(help="Once or twice.", show_default="both")]
+Precisions = Annotated[
+    list[PrecisionChoice] | None, typer.Option(help="Once or twice.", show_default="those that a task has")
+]
 ModelOption = Annotated[str | None, typer.Option(help="Who answers: offline, mailbox, openai:NAME.")]
 BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")]
 Rounds = Annotated[int | None, typer.Option(min=1, max=100, help="Rounds for each unit.", show_default="3")]
@@ -692,10 +697,10 @@ def evals_push(
     """Put the units into a LangSmith dataset; those that are there already are left as they are."""
     with _refusing():
         from .benchmark.contract import Precision
-        from .evals.bench import choose_units
+        from .benchmark.registry import choose_units
         from .evals.langsmith_dataset import push
 
-        pushed = push(choose_units(task or [], [Precision(p.value) for p in precision or PrecisionChoice]), dataset)
+        pushed = push(choose_units(task or [], [Precision(p.value) for p in precision or ()]), dataset)
         if as_json:
             _print_json(pushed._asdict())
         else:
@@ -759,7 +764,7 @@ def _order(
 
     return read_order(
         task or [],
-        precisions=[p.value for p in precision or PrecisionChoice],
+        precisions=[p.value for p in precision or ()],
         device=device.value,
         options=options,
         preset=preset,
@@ -907,8 +912,8 @@ def unpack(
 
 @app.command()
 def estimate(
-    task: Annotated[list[str] | None, typer.Argument(help="Tasks; without any, the whole benchmark.")] = None,
-    precision: Annotated[list[PrecisionChoice] | None, typer.Option(help="Once or twice.", show_default="both")] = None,
+    task: Tasks = None,
+    precision: Precisions = None,
     model: Annotated[str, typer.Option(help="As for `optimize`.")] = "offline",
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds for each unit.")] = 3,
     repairs: Annotated[int, typer.Option(min=0, max=20, help="Most repairs in a round.")] = 3,
@@ -919,7 +924,7 @@ def estimate(
         from .benchmark.contract import Precision
         from .graph.estimate import estimate as told_before
 
-        precisions = [Precision(p.value) for p in precision or PrecisionChoice]
+        precisions = [Precision(p.value) for p in precision or ()]
         told = told_before(task or [], precisions, model=model, rounds=rounds, repairs=repairs)
         if as_json:
             _print_json(told.model_dump(mode="json"))

@@ -7,9 +7,9 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Precision(StrEnum):
@@ -86,7 +86,11 @@ def evaluate(expression: str, sizes: Mapping[str, int]) -> int:
             f"shape {expression!r}: {ast.unparse(node)!r} is neither a size ({', '.join(sizes)}) nor + - * //"
         )
 
-    return walk(ast.parse(expression, mode="eval").body)
+    try:
+        parsed = ast.parse(expression, mode="eval")
+    except SyntaxError:
+        raise ValueError(f"shape {expression!r} is no expression") from None
+    return walk(parsed.body)
 
 
 class Argument(BaseModel):
@@ -155,6 +159,13 @@ class Contract(BaseModel):
 
     entry: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     arguments: tuple[Argument, ...]
+
+    @model_validator(mode="after")
+    def _shapes_are_written_in_sizes(self) -> Self:
+        ones = {a.name: 1 for a in self.sizes}
+        for a in self.arrays:
+            a.extents(ones)
+        return self
 
     @property
     def sizes(self) -> tuple[Argument, ...]:

@@ -143,6 +143,11 @@ class Task:
             raise NoBaseline(f"task {self.name} has no kernel in {precision} ({file} is missing; there is: {there})")
         return file.read_text()
 
+    @property
+    def precisions(self) -> tuple[Precision, ...]:
+        """The precisions that there is a baseline in."""
+        return tuple(p for p in Precision if (self.folder / f"{p}.cu").is_file())
+
     def in_set(self, *sets: CaseSet) -> tuple[Case, ...]:
         """Return the cases of these sets, in order."""
         return tuple(c for c in self.cases if c.set in sets)
@@ -163,9 +168,10 @@ class Unit(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     task: str
+    """A name in the benchmark, or the path of a folder."""
     precision: Precision
 
     @property
     def name(self) -> str:
         """E.g. `dot_product-fp32`."""
-        return f"{self.task}-{self.precision}"
+        return f"{Path(self.task).name}-{self.precision}"

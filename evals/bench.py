@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..benchmark.contract import Precision
-from ..benchmark.registry import load_task, task_names
 from ..benchmark.task import Unit
 from ..graph.executor import Call, Died, Executor
 from .suite import Suite, UnitResult, log_file, read_results, run_id_of, write_result
@@ -17,18 +15,6 @@ OnUnit = Callable[[Suite, Unit, UnitResult | None], None]
 
 TRIES = 2
 """Processes that may die on one unit before that is its result."""
-
-
-def choose_units(tasks: Sequence[str], precisions: Sequence[Precision]) -> list[Unit]:
-    """Return the units of these tasks (all if empty), in the benchmark's order.
-
-    Raises:
-        UnknownTask: there is no such task.
-    """
-    names = list(dict.fromkeys(tasks)) or task_names()
-    for name in names:
-        load_task(name)
-    return [Unit(task=name, precision=precision) for name in names for precision in precisions]
 
 
 def bench(suites: Sequence[Suite], executor: Executor, home: Path, on_unit: OnUnit | None = None) -> None:

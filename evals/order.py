@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from ..benchmark.contract import Precision
+from ..benchmark.registry import choose_units
 from ..benchmark.task import Unit
 from ..graph.checkpoints import Kind
 from ..graph.errors import RunError
@@ -16,7 +17,6 @@ from ..graph.executor import Executor
 from ..graph.pool import Pool, cores
 from ..nodes.context import PRESETS, Options
 from ..tools.device.select import get_device
-from .bench import choose_units
 
 
 class Order(NamedTuple):
@@ -43,7 +43,7 @@ def read_order(
     """Return the order; what is None in `options` is left to the preset or the default.
 
     Raises:
-        UnknownTask, DeviceUnavailable, RunError: one clear line each.
+        UnknownTask, NoBaseline, DeviceUnavailable, RunError: one clear line each.
     """
     chosen = choose_device(device, executor)
     if preset is not None and preset not in PRESETS:

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from ..benchmark.task import Unit
 from ..graph.checkpoints import Kind
 from ..graph.errors import RunError
-from ..graph.manifest import check_run_id, make_folder, now, write_json
+from ..graph.manifest import check_run_id, id_part, make_folder, now, write_json
 from ..nodes.context import Options, default_home
 from ..tools.records import Record
 from ..tools.result.summary import RunStatus, Spent, Summary
@@ -111,7 +111,6 @@ def open_suite(
                 "or another --suite"
             )
         return suite
-    make_folder(folder / "units")
     suite = Suite(
         id=suite_id,
         units=tuple(units),
@@ -120,6 +119,9 @@ def open_suite(
         checkpoints=checkpoints,
         created=now(),
     )
+    for unit in units:
+        run_id_of(suite, unit)  # a folder's name may be too long for one
+    make_folder(folder / "units")
     write_json(folder / "suite.json", suite)
     return suite
 
@@ -141,7 +143,7 @@ def read_suite(suite_id: str, home: Path | None = None) -> Suite:
 
 def run_id_of(suite: Suite, unit: Unit) -> str:
     """Return the id of the run that a suite does a unit in."""
-    return check_run_id(f"{suite.id}.{unit.name.lower()}")
+    return check_run_id(f"{suite.id}.{id_part(unit.name)}")
 
 
 def log_file(suite: Suite, unit: Unit, home: Path | None = None) -> Path:

@@ -157,16 +157,19 @@ def fork(run_id: str, *, after_round: int, new_run: str = "", home: Path | str |
 
 
 def read_source(path: Path) -> str:
-    """Return the text of a source file.
+    """Return the text of a file, without the mark that some editors put before it.
 
     Raises:
-        RunError: it cannot be read.
+        RunError: it cannot be read, or holds nothing.
     """
     try:
-        return path.read_text()
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise RunError(f"source file {path} cannot be read: {reason}") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RunError(f"{path} cannot be read: {reason}") from None
+    if not text.strip():
+        raise RunError(f"{path} is empty")
+    return text
 
 
 def _path(home: Path | str | None) -> Path | None:

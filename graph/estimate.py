@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..benchmark.contract import Precision
-from ..benchmark.registry import load_task, task_names
+from ..benchmark.registry import choose_units, load_task
 from ..models.estimate import Estimate, Span, estimate_run
 from ..models.prices import load_prices
 from ..tools.records import Record
@@ -34,19 +34,20 @@ def estimate(
     """Estimate the runs of some tasks (without any, of the whole benchmark) from their own prompts.
 
     Args:
+        precisions: without any, those that each task has a kernel in.
         model: as `--model` takes it.
 
     Raises:
-        UnknownTask: no such task.
+        UnknownTask: no such task. NoBaseline: it has no kernel in one of the precisions.
         ModelConfigError: your price table can't be read.
     """
     prices = load_prices()
     name = model.partition(":")[2] or model
     units = []
-    for task in map(load_task, tasks or task_names()):
-        for precision in precisions:
-            cost = estimate_run(task, precision, rounds=rounds, repairs=repairs, model=name, prices=prices)
-            units.append(UnitEstimate(unit=f"{task.name}-{precision}", cost=cost))
+    for unit in choose_units(tasks, precisions):
+        task = load_task(unit.task)
+        cost = estimate_run(task, unit.precision, rounds=rounds, repairs=repairs, model=name, prices=prices)
+        units.append(UnitEstimate(unit=unit.name, cost=cost))
     return SuiteEstimate(
         model=model, prices_of=prices.date, units=tuple(units), total=_total([unit.cost for unit in units])
     )

@@ -62,6 +62,11 @@ def check_run_id(run_id: str) -> str:
     return run_id
 
 
+def id_part(name: str) -> str:
+    """Return a unit's name as a part of a run's id: what an id cannot hold becomes `-`."""
+    return re.sub(r"[^a-z0-9._-]", "-", name.lower()).lstrip("._-")
+
+
 def run_folder(run_id: str, home: Path | None = None) -> Path:
     """Return the folder of a run."""
     return (home or default_home()) / "runs" / check_run_id(run_id)

@@ -20,7 +20,7 @@ from langgraph.types import Command, Interrupt, StateSnapshot, StreamMode
 from pydantic import ValidationError
 
 from ..benchmark.contract import Precision
-from ..benchmark.registry import load_task
+from ..benchmark.registry import lasting_name, load_task
 from ..models.errors import ModelError, ModelUnavailable, QuotaExhausted
 from ..models.mailbox import Answer, deliver
 from ..nodes.context import Context, Options
@@ -34,6 +34,7 @@ from .manifest import (
     Manifest,
     check_run_id,
     context_of,
+    id_part,
     is_locked,
     locked,
     make_folder,
@@ -123,8 +124,7 @@ class _Open:
 
 def new_run_id(unit: str) -> str:
     """Return an id that is not taken: the unit, the time, and four random digits."""
-    name = "".join(c if c.isalnum() else "-" for c in unit.lower()).strip("-") or "run"
-    return f"{name[:40]}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{uuid4().hex[:4]}"
+    return f"{id_part(unit)[:40] or 'run'}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{uuid4().hex[:4]}"
 
 
 def start(
@@ -153,12 +153,11 @@ def start(
     options = options or Options()
     definition = load_task(task)
     precision = Precision(precision)
-    name = task if definition.name == task else str(Path(task).resolve())
     run_id = check_run_id(run_id or new_run_id(f"{definition.name}-{precision}"))
     folder = run_folder(run_id, home)
     manifest = Manifest(
         run_id=run_id,
-        task=name,
+        task=lasting_name(task),
         precision=precision,
         source_name=source_name,
         options=options,

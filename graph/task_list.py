@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task, task_names
 from ..benchmark.task import CaseSet
 
@@ -22,12 +21,14 @@ def describe_task(name: str) -> dict[str, Any]:
         UnknownTask: no such task.
     """
     task = load_task(name)
+    prototypes = [*map(task.contract.prototype, task.precisions), task.contract.workspace_prototype()]
     shown = [case for case in task.cases if case.set is not CaseSet.HIDDEN]
     return {
         "name": task.name,
         "category": task.category,
         "formula": task.formula,
-        "prototypes": [*(task.contract.prototype(p) for p in Precision), task.contract.workspace_prototype()],
+        "precisions": [p.value for p in task.precisions],
+        "prototypes": list(dict.fromkeys(prototypes)),
         "waste": task.waste,
         "strategies": list(task.strategies),
         "notes": task.notes,

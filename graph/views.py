@@ -232,7 +232,8 @@ def show_task(out: Console, task: Mapping[str, Any]) -> None:
     out.print(f"{task['name']} ({task['category']}): {task['formula']}")
     for prototype in task["prototypes"]:
         out.print(prototype, soft_wrap=True)
-    out.print(f"The baseline's waste: {task['waste']}")
+    if task["waste"]:
+        out.print(f"The baseline's waste: {task['waste']}")
     if task["notes"]:
         out.print(task["notes"])
     table = Table("set", "case", box=None, header_style="bold")

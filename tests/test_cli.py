@@ -156,6 +156,9 @@ BAD_INPUT = {
     "unknown run shown": (("runs", "nothing"), "no run 'nothing'"),
     "check: source missing": (("check", "/no/such.cu", "--task", "gelu"), "/no/such.cu cannot be read"),
     "profile: no GPU": (("profile", __file__, "--task", "gelu", "--device", "cuda"), "no GPU answers"),
+    "source empty": (("optimize", "dot_product", "--from", os.devnull), "/dev/null is empty"),
+    "a folder without a task": (("optimize", "/"), "folder / holds no task.py"),
+    "a folder that is not there": (("bench", "./nothing", "--device", "cpu"), "no task folder ./nothing"),
     "unknown task shown": (("tasks", "nothing"), "unknown task"),
 }
 

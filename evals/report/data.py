@@ -122,7 +122,7 @@ def _run_as_suite(run: str, home: Path) -> tuple[Suite, dict[Unit, UnitResult]]:
         manifest = read_manifest(run, home)
     except UnknownRun:
         raise RunError(f"no suite, ablation or run {run!r} in {home}: `cudamaster runs` lists the runs") from None
-    unit = Unit(task=Path(manifest.task).name, precision=manifest.precision)
+    unit = Unit(task=manifest.task, precision=manifest.precision)
     suite = Suite(id=run, units=(unit,), options=manifest.options, checkpoints=manifest.checkpoints, created=now())
     summary = look(run, home=home)
     return suite, {unit: UnitResult(unit=unit, run=run, status=summary.status, summary=summary)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ...benchmark.scoring import geometric_mean
 from ...tools.records import Record
 from .data import ReportData
@@ -61,7 +63,7 @@ def table_rows(data: ReportData) -> list[Row]:
         rows.append(
             Row(
                 unit=unit.name,
-                task=unit.task,
+                task=Path(unit.task).name,
                 precision=unit.precision,
                 status=result.status if result else "not_run",
                 estimated=data.estimated,

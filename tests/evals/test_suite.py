@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 from cudamaster.benchmark.contract import Precision
-from cudamaster.benchmark.registry import UnknownTask
 from cudamaster.benchmark.task import Unit
-from cudamaster.evals.bench import bench, choose_units
+from cudamaster.evals.bench import bench
 from cudamaster.evals.report.data import gather, joined
-from cudamaster.evals.suite import UnitResult, open_suite, read_results, suite_folder, write_result
+from cudamaster.evals.suite import UnitResult, log_file, open_suite, read_results, run_id_of, suite_folder, write_result
 from cudamaster.evals.table import gains, markdown, suite_score
 from cudamaster.graph.errors import RunError
 from cudamaster.graph.executor import Call, Died
@@ -118,11 +117,15 @@ def test_failures_and_missing_units_count_as_failures(tmp_path: Path) -> None:
     assert "estimated speedup" in text
 
 
-def test_units_are_chosen_by_name() -> None:
-    assert choose_units(["gelu", "gelu"], [Precision.BF16]) == [Unit(task="gelu", precision=Precision.BF16)]
-    assert len(choose_units([], list(Precision))) >= 100 - 2 * 24
-    with pytest.raises(UnknownTask, match="gelu"):
-        choose_units(["gellu"], [Precision.FP32])
+def test_folders_of_ones_own_are_units_too(tmp_path: Path) -> None:
+    unit = Unit(task=str(tmp_path / "My Kernel"), precision=Precision.FP32)
+    suite = open_suite("s", [unit], Options(), tmp_path)
+    assert run_id_of(suite, unit) == "s.my-kernel-fp32"
+    assert log_file(suite, unit, tmp_path) == tmp_path / "suites/s/logs/My Kernel-fp32.log"
+    too_long = Unit(task=str(tmp_path / ("k" * 60)), precision=Precision.FP32)
+    with pytest.raises(RunError, match="at most 64"):
+        open_suite("t", [too_long], Options(), tmp_path)
+    assert not (tmp_path / "suites/t").exists()
 
 
 def test_suites_of_the_same_options_join(tmp_path: Path) -> None:

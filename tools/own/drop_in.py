@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from io import StringIO
 from pathlib import Path
 
 from tree_sitter import Node
@@ -21,15 +22,22 @@ _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 def drop_in(task: Task, kernel: str, precision: Precision) -> dict[str, str]:
-    """Return `drop_in/<file>` and `<file>.patch` for the winner of a task that `init` made; else nothing."""
+    """Return `drop_in/<file>` and `<file>.patch` for the winner of a task that `init` made; else nothing.
+
+    A byte order mark and the line endings of Windows stay as the file has them.
+    """
     origin = read_origin(task.folder)
     if origin is None:
         return {}
-    before = (task.folder / FOLDER / origin.file).read_text()
-    after = _replaced(Source(before), origin, task.contract, kernel, precision)
-    patch = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{origin.file}", f"b/{origin.file}"
-    )
+    before = (task.folder / FOLDER / origin.file).read_bytes().decode()
+    mark = "\ufeff" if before.startswith("\ufeff") else ""
+    original = before.removeprefix(mark).replace("\r\n", "\n")
+    after = _replaced(Source(original), origin, task.contract, kernel, precision)
+    if "\r\n" in before:
+        after = after.replace("\n", "\r\n")
+    after = mark + after
+    old, new = (StringIO(text).readlines() for text in (before, after))  # as `patch` counts lines: \f ends none
+    patch = difflib.unified_diff(old, new, f"a/{origin.file}", f"b/{origin.file}")
     lines = [line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in patch]
     return {f"drop_in/{origin.file}": after, f"{Path(origin.file).stem}.patch": "".join(lines)}
 

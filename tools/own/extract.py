@@ -35,6 +35,9 @@ _INSTEAD = {
     r"cudaGraph\w*": "launch the kernels themselves; capture outside",
 }
 
+HEADERS_LEFT_OUT = "headers left out"
+"""How the change is called that says so."""
+
 
 @dataclass(frozen=True)
 class Extract:
@@ -147,7 +150,7 @@ def _includes(source: Source, changes: list[str]) -> list[Edit]:
                 found.append((node.start_byte, node.end_byte, ""))
                 gone.append(name)
     if gone:
-        changes.append(f"headers left out: {', '.join(dict.fromkeys(gone))}")
+        changes.append(f"{HEADERS_LEFT_OUT}: {', '.join(dict.fromkeys(gone))}")
     return found
 
 

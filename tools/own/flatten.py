@@ -28,12 +28,21 @@ def flatten(source: Path, *, include: Sequence[Path] = (), defines: Mapping[str,
     return macros + _expand(source, [folder.resolve() for folder in include], seen)
 
 
-def _expand(file: Path, include: Sequence[Path], seen: set[Path]) -> str:
+def read_file(file: Path) -> str:
+    """Return the text of a file of the user's, its lines ended by `\\n`, without a byte order mark.
+
+    Raises:
+        NotATask: it cannot be read.
+    """
     try:
-        text = file.read_text().replace("\r\n", "\n")
+        return file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise NotATask(f"{file} cannot be read: {reason}") from None
+
+
+def _expand(file: Path, include: Sequence[Path], seen: set[Path]) -> str:
+    text = read_file(file)
     seen.add(file.resolve())
     visible = code_only(text)  # an include in a comment is none
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...benchmark.contract import Precision, Role
+from ...benchmark.contract import Precision, Role, evaluate
 from ...benchmark.registry import load_task
 from ...benchmark.task import CaseSet, Task
 from ..device.port import Device, Unsupported
@@ -20,8 +20,8 @@ from ..records import Candidate, Record
 from .adapter import adapted, entry_name
 from .cpp import Source
 from .errors import NotATask
-from .extract import Extract, extract
-from .flatten import flatten
+from .extract import HEADERS_LEFT_OUT, Extract, extract
+from .flatten import flatten, read_file
 from .guess import Guess, guess
 from .launcher import Launcher, find_launcher
 from .origin import FILE, FOLDER, Origin
@@ -95,7 +95,7 @@ def init(
     """
     flat = Source(flatten(source, include=include, defines=defines))
     chosen = find_launcher(flat, source.name, name=launcher, template=template)
-    if not Source(source.read_text()).named(chosen.function.name):
+    if not Source(read_file(source)).named(chosen.function.name):
         raise NotATask(f"{chosen.function.qualified} is not in {source} but in a header of it: give that file")
     taken = extract(flat, chosen, source.name)
     guesses, given = _guesses(taken, flat, {"role": roles or {}, "shape": shapes or {}, "value": values or {}}, ask)
@@ -105,18 +105,19 @@ def init(
         if (roles or {}).get(n) == "scratch" or (n not in given and _is_scratch(n, g))
     }
     folder = (out or Path(chosen.function.name)).resolve()
-    if folder.exists() and any(folder.iterdir()):
-        raise NotATask(f"{folder} exists and is not empty: choose another with --out")
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise NotATask(f"{folder} exists and is not an empty folder: choose another with --out")
     python, function = _reference(
         reference, [n for n, g in guesses.items() if n not in scratch and g.role is not Role.OUT]
     )
-    folder.mkdir(parents=True, exist_ok=True)
+    where = get_device(device) if check else None
     try:
-        checked = _write_and_try(
-            folder, source, taken, guesses, given, scratch, python, function, get_device(device) if check else None
-        )
-    except NotATask:
-        shutil.rmtree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        checked = _write_and_try(folder, source, taken, guesses, given, scratch, python, function, where)
+    except BaseException as error:  # Ctrl-C, too, leaves nothing that looks like a task
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise NotATask(f"{error.filename or folder} cannot be written: {error.strerror}") from None
         raise
     return Initiated(
         folder=str(folder),
@@ -167,6 +168,13 @@ def _guesses(
         if role and (detail or g.role is Role.SIZE or role == "scratch"):
             given.add(name)
         found[name] = g
+    sizes = {name: 1 for name, g in found.items() if g.role is Role.SIZE}
+    for name, g in found.items():
+        if g.role.is_array:
+            try:
+                evaluate(g.shape, sizes)
+            except ValueError as error:
+                raise NotATask(f"{name}: {error}") from None
     return found, frozenset(given)
 
 
@@ -197,7 +205,7 @@ def _reference(given: str, wanted: Sequence[str]) -> tuple[str, str]:
     if not name or not path.is_file():
         raise NotATask(f"reference {given!r}: give FILE.py:FUNCTION")
     try:
-        text = path.read_text()
+        text = path.read_text("utf-8-sig")
         tree = ast.parse(text)
     except (SyntaxError, OSError, UnicodeDecodeError) as error:
         raise NotATask(f"{path} is no Python: {error}") from None
@@ -256,7 +264,12 @@ def _write_and_try(
             (folder / f"{precision}.cu").write_text(written)
         if device is None:
             return ""
-        tried = _try(task, _precisions(launcher)[0], device)
+        try:
+            tried = _try(task, _precisions(launcher)[0], device)
+        except NotATask as error:
+            headers = [change for change in taken.changes if change.startswith(HEADERS_LEFT_OUT)]
+            advice = [f"{told}: say where those of the project are, with -I" for told in headers]
+            raise NotATask("\n".join([str(error), *advice])) from None
         if not tried.startswith("FAILED"):
             return tried
     return tried

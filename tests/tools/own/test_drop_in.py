@@ -65,6 +65,28 @@ def test_a_single_file_program_is_patched(saxpy: Path, tmp_path: Path) -> None:
     compiles(text, tmp_path, "program.cu")
 
 
+@pytest.mark.parametrize("before", ["\ufeff", ""])
+@pytest.mark.parametrize("ending", ["\r\n", "\n"])
+@pytest.mark.parametrize("last", ["\n", ""])
+def test_the_patch_applies_to_files_of_any_editor(
+    saxpy: Path, tmp_path: Path, before: str, ending: str, last: str
+) -> None:
+    if shutil.which("patch") is None:
+        pytest.skip("no patch")
+    text = saxpy.read_text().replace("\nint main(", "\n\f\nint main(").rstrip("\n") + last
+    original = (before + text.replace("\n", ending)).encode()
+    saxpy.write_bytes(original)
+    files = put_back(saxpy, tmp_path / "t")
+    command = ["patch", "--binary", "-p1"]
+    done = subprocess.run(command, cwd=tmp_path, input=files["saxpy.patch"].encode(), capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    made = saxpy.read_bytes()
+    assert made == files["drop_in/saxpy.cu"].encode()
+    assert made != original
+    assert made.count(b"\n") - made.count(b"\r\n") == (0 if ending == "\r\n" else made.count(b"\n"))
+    assert made.startswith(before.encode())
+
+
 @pytest.mark.slow
 @pytest.mark.nvcc
 @pytest.mark.parametrize("precision", list(Precision))

@@ -15,10 +15,11 @@ from cudamaster.benchmark.task import CaseSet, NoBaseline
 from cudamaster.tools.device.cpu.device import CpuDevice
 from cudamaster.tools.judge.judge import judge
 from cudamaster.tools.judge.screen import screen
+from cudamaster.tools.own import init as own_init
 from cudamaster.tools.own.errors import NotATask
 from cudamaster.tools.own.init import init
 from cudamaster.tools.own.origin import read_origin
-from cudamaster.tools.records import Candidate
+from cudamaster.tools.records import Build, Candidate
 from cudamaster.tools.result.bench_files import bench_files
 
 from .conftest import EXAMPLES
@@ -136,6 +137,9 @@ def test_a_simple_launcher_stands_in_the_entry_itself(saxpy: Path, tmp_path: Pat
     [
         ({"roles": {"z": "in"}}, "no parameter 'z'"),
         ({"roles": {"x": "input"}}, "none of in, out"),
+        ({"shapes": {"x": "count ** 2"}}, "x: shape .* is neither a size"),
+        ({"shapes": {"x": "elements"}}, "x: shape .*'elements' is neither a size"),
+        ({"shapes": {"x": "import os"}}, "x: shape 'import os' is no expression"),
         ({"values": {"a": "two"}}, "'two' is no number"),
         ({"reference": "nothing.py:f"}, "FILE.py:FUNCTION"),
         ({"reference": f"{EXAMPLES}/torch_extension/reference.py:g"}, "no function 'g'"),
@@ -155,8 +159,58 @@ def test_wrong_arguments_are_refused_and_leave_nothing(
 def test_a_folder_with_something_in_it_is_not_touched(saxpy: Path, tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     (tmp_path / "t/mine").write_text("")
-    with pytest.raises(NotATask, match="not empty"):
+    with pytest.raises(NotATask, match="not an empty folder"):
         init(saxpy, tmp_path / "t", check=False)
+    with pytest.raises(NotATask, match="not an empty folder"):
+        init(saxpy, saxpy, check=False)
+
+
+def test_a_place_that_cannot_be_written_is_one_line(saxpy: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotATask, match=r"saxpy\.cu/t cannot be written: Not a directory"):
+        init(saxpy, saxpy / "t", check=False)
+
+
+def test_what_goes_wrong_in_between_leaves_nothing(
+    saxpy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopped:
+        name = "cpu"
+
+        def build(self, *_: object) -> Build:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(own_init, "get_device", lambda name: Stopped())
+    with pytest.raises(KeyboardInterrupt):
+        init(saxpy, tmp_path / "t")
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_header_that_was_not_found_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        name = "cpu"
+
+        def build(self, *_: object) -> Build:
+            return Build(ok=False, failure="source", log="identifier f is undefined")
+
+    monkeypatch.setattr(own_init, "get_device", lambda name: Broken())
+    (tmp_path / "k.cu").write_text(
+        '#include "ops.cuh"\n__global__ void k(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = f(); }\n'
+        "void go(float* y, int n) { k<<<1, 32>>>(y, n); }\n"
+    )
+    with pytest.raises(NotATask, match=r"(?s)undefined.*headers left out: ops.cuh: say where .* with -I"):
+        init(tmp_path / "k.cu", tmp_path / "t")
+
+
+@pytest.mark.parametrize("before", ["\ufeff", ""])
+@pytest.mark.parametrize("ending", ["\r\n", "\n"])
+def test_marks_and_line_endings_of_windows_do_not_get_into_the_kernel(
+    saxpy: Path, tmp_path: Path, before: str, ending: str
+) -> None:
+    init(saxpy, tmp_path / "plain", check=False)
+    text = saxpy.read_text()
+    saxpy.write_bytes((before + text.replace("\n", ending)).encode())
+    init(saxpy, tmp_path / "other", check=False)
+    assert (tmp_path / "plain/fp32.cu").read_bytes() == (tmp_path / "other/fp32.cu").read_bytes()
 
 
 def test_a_launcher_in_a_header_is_sent_to_that_header(tmp_path: Path) -> None:
