@@ -62,6 +62,8 @@ def _stores(source: Source, clearing: Node) -> list[tuple[int, int, str]]:
         kernel = source.kernel(launch.kernel)
         if kernel is None or len(kernel.launches) != 1 or kernel.template is not None:
             return []
+        if source.block_of(launch)[1:] != (1, 1):  # several threads are the first along x
+            return []
         for parameter, argument in zip(kernel.parameters, launch.arguments, strict=True):
             name = squeezed(argument)
             if name not in names:

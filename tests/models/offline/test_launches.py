@@ -188,6 +188,7 @@ def test_what_one_block_alone_adds_up_is_stored() -> None:
         ("if (threadIdx.x == 0) atomicAdd(&squares", "if (threadIdx.x == N) atomicAdd(&squares"),  # perhaps nobody
         ("float* squares = sum + rows;", "float* squares = sum + rows;\n    if (sum == nullptr) return cudaSuccess;"),
         ("cudaMemsetAsync(workspace, 0,", "cudaMemsetAsync(workspace, 1,"),
+        ("squares_kernel<<<rows, 256,", "squares_kernel<<<rows, dim3(256, 2),"),  # two threads add
     ],
 )
 def test_buffers_whose_zeros_count_stay_cleared(old: str, new: str) -> None:
