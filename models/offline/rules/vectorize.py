@@ -141,7 +141,7 @@ class Vectorize(KernelRule):
         if own:
             helper = BLOCKS_FOR if batch == 1 else BLOCKS_FOR_PAIRS
             blocks_for = helper_name(source, "blocks_for" if batch == 1 else "blocks_for_pairs", helper)
-            most = "" if batch == 1 else f", 8 * {multiprocessors}"
+            most = "" if batch == 1 else f", 4 * {multiprocessors}"
             for launch in kernel.launches:
                 items = on_host(kernel, launch, text(loop.bound))
                 threads: int | str | None = source.block_of(launch)[0]

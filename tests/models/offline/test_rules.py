@@ -251,7 +251,7 @@ def test_vectors_are_loaded_two_at_a_time_unless_dear_calls_have_a_thread_each()
     cheap = rule("vectorize").changes(kernel(f"{head}b[i] = a[i];"), Setting(multiprocessors=78))
     assert cheap is not None
     assert "if (place < whole)" in cheap
-    assert "8 * 78" in cheap
+    assert "4 * 78" in cheap
     dear = rule("vectorize").changes(kernel(f"{head}b[i] = expf(a[i]);"), Setting())
     assert dear is not None
     assert "place" not in dear
