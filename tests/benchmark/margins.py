@@ -73,11 +73,15 @@ def honest_ratios(
 
 
 def changes(r: Right, outputs: Numbers) -> bool:
-    """Return True if these outputs differ from the right ones in memory: a mutant that changes nothing is none."""
-    return any(
-        to_storage(outputs[name], r.dtype(name)).tobytes() != to_storage(array, r.dtype(name)).tobytes()
-        for name, array in r.outputs.items()
-    )
+    """Return True if these outputs differ from the right ones in memory, signs of zeros aside.
+
+    A mutant that changes nothing is none.
+    """
+
+    def stored(name: str, array: np.ndarray) -> bytes:
+        return to_storage(array + 0, r.dtype(name)).tobytes()  # -0 + 0 is 0
+
+    return any(stored(name, outputs[name]) != stored(name, array) for name, array in r.outputs.items())
 
 
 def mutant_effects(task: Task, precision: Precision, seed: int, enough: float = np.inf) -> dict[str, float]:

@@ -11,7 +11,8 @@ from cudamaster.benchmark.inputs import draw
 from cudamaster.benchmark.registry import load_task, task_names
 from cudamaster.benchmark.storage import from_storage, to_storage
 from cudamaster.benchmark.task import CaseSet
-from cudamaster.tests.benchmark.margins import EXACT, honest_ratios, many_seeds, mutant_effects, small_cases
+from cudamaster.tests.benchmark.margins import EXACT, changes, honest_ratios, many_seeds, mutant_effects, small_cases
+from cudamaster.tests.benchmark.mutations import right
 
 pytestmark = pytest.mark.filterwarnings("error")
 units = pytest.mark.parametrize(
@@ -176,6 +177,18 @@ def test_mutants_are_rejected_over_many_seeds(task, precision):
     for seed in many_seeds(task.name)[1:]:
         effects = mutant_effects(task, precision, seed, enough=1.0)
         assert [name for name, effect in effects.items() if effect <= 1] == [], f"seed {seed}"
+
+
+def test_another_sign_of_zero_is_no_mistake():
+    task = load_task("cross_entropy_loss")
+    case = next(case for case in task.cases if case.name == "C=7 sparse")
+    for seed in range(50):
+        r = right(task, case, Precision.FP32, seed)
+        if np.signbit(r.outputs["loss"]) and r.outputs["loss"] == 0:
+            assert not changes(r, {"loss": np.zeros_like(r.outputs["loss"])})
+            assert changes(r, {"loss": np.ones_like(r.outputs["loss"])})
+            return
+    pytest.fail("no seed has a loss of -0")
 
 
 def test_an_exact_comparison_that_fails_is_far_outside():
