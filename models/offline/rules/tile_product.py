@@ -8,11 +8,11 @@ from tree_sitter import Node
 
 from ..emit import dedented, fresh, helper_name, include, indented, on_host, with_helper
 from ..macros import expanded
-from ..product import Product, declarations, find_product, group_row, point_code, row_tiles, runs_along, turns_of
+from ..product import Product, find_product, operand_lines, point_code, row_tiles, runs_along, turns_of
 from ..rule import KernelRule, Setting
 from ..space import Axis
 from ..syntax import Kernel, edited, text
-from ..tensor_tile import TENSOR_THREADS, plain_bf16, strides, tensor_code
+from ..tensor_tile import STAGES, TENSOR_THREADS, plain_bf16, strides, tensor_code
 from ..unflatten import unflattened
 
 TILES = """\
@@ -61,7 +61,8 @@ class TileProduct(KernelRule):
             assert right is not None
             code, threads = tensor_code(kernel, product, left, right), dict.fromkeys((128, 64), TENSOR_THREADS)
         else:
-            code, threads = _registers(kernel, product), {128: 256, 64: 256, 32: 64}
+            stages = STAGES if setting.tensor_cores and setting.narrow == 0 else 2
+            code, threads = _registers(kernel, product, stages), {128: 256, 64: 256, 32: 64}
         code = fresh(source, code)
         side, tiles_of = source.unique("side"), helper_name(source, "tiles_of", TILES)
         edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
@@ -93,37 +94,46 @@ class TileProduct(KernelRule):
             edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chain, 4).lstrip()))
         edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
         result = with_helper(edited(source.text, edits), tiles_of, TILES)
-        return include(include(result, "mma.h"), "cuda_pipeline.h") if tensor else result
+        result = include(result, "mma.h") if tensor else result
+        return include(result, "cuda_pipeline.h") if "__pipeline_commit" in code else result
 
 
-def _registers(kernel: Kernel, p: Product) -> str:
-    cols, end, (start, go_on) = text(p.col.bound), text(p.k_end), turns_of(p)
+def _registers(kernel: Kernel, p: Product, stages: int) -> str:
+    """Return the body of a kernel that makes a product in registers; operands of plain floats are copied ahead."""
+    cols, (start, go_on) = text(p.col.bound), turns_of(p)
     preamble = "\n".join(dedented(text(n)) for n in p.space.preamble)
-    kept = {a: _fill(kernel, p, n, v) for a, n, v in (("left", p.left, p.row), ("right", p.right, p.col))}
-    along = {a: runs_along(kernel, p, n) for a, n in (("left", p.left), ("right", p.right))}
+    (hold_left, left, keep_left), (hold_right, right, keep_right) = (
+        _fill(kernel, p, n, axis, ahead=stages > 2) for n, axis in ((p.left, p.row), (p.right, p.col))
+    )
     point = indented(point_code(kernel, p, "@row_there", "@col_there", "@sums[@i][@j]"), 16)
     depth = "8" if p.outer else "@side == 128 ? 8 : @side == 64 ? 16 : 32"
+    wait = f"__pipeline_wait_prior({stages - 2});\n" if stages > 2 else ""
+    commit = "__pipeline_commit();\n" if stages > 2 else ""
     return f"""\
 constexpr int @per_thread = @side == 128 ? 8 : 4, @across = @side / @per_thread;
 // Small tiles are deep where k is long: fewer turns to wait for memory in.
 constexpr int @depth = {depth};
 constexpr int @threads = @across * @across, @each = @side * @depth / @threads;
-// Two tiles of each: one is filled while the other is used.
-__shared__ alignas(16) float @left_tile[2][@depth][@side + 4];
-__shared__ alignas(16) float @right_tile[2][@depth][@side + 4];
+// {stages} tiles of each: one is used while the next ones are filled.
+__shared__ alignas(16) float @left_tile[{stages}][@depth][@side + 4];
+__shared__ alignas(16) float @right_tile[{stages}][@depth][@side + 4];
 const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @across * 4;
 {preamble}
 {row_tiles(p)}
     float @sums[@per_thread][@per_thread] = {{}};
     {{
-        int @now = 0;
 {indented(start, 8)}
-        for (long long @turn = 0; @turn <= @turns; ++@turn) {{
-            if (@turn == @turns) @next_k = {end};
-            float @left_next[@each], @right_next[@each];
-{indented(kept["left"], 12)}
-{indented(kept["right"], 12)}
-            if (@turn > 0) {{
+        for (long long @turn = 0; @turn < @turns + {stages - 1}; ++@turn) {{
+            if (@turn >= {stages - 1}) {{
+{indented(wait, 16)}                __syncthreads();
+            }}
+            const bool @more = @turn < @turns;
+            const int @next = @turn % {stages}, @now = (@turn + 1) % {stages};
+{indented(hold_left + hold_right, 12)}            if (@more) {{
+{indented(left, 16)}
+{indented(right, 16)}
+            }}
+{indented(commit, 12)}            if (@turn >= {stages - 1}) {{
                 #pragma unroll
                 for (int @step = 0; @step < @depth; ++@step) {{
                     float @a[@per_thread], @b[@per_thread];
@@ -141,16 +151,11 @@ const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @
                     }}
                 }}
             }}
-            @now ^= 1;
-            #pragma unroll
-            for (int @n = 0; @n < @each; ++@n) {{
-                const int @e = threadIdx.x + @n * @threads;
-                @left_tile[@now][{_step(along["left"])}][{_at(along["left"])}] = @left_next[@n];
-                @right_tile[@now][{_step(along["right"])}][{_at(along["right"])}] = @right_next[@n];
+            if (@more) {{
+{indented(keep_left + keep_right, 16)}{indented(go_on, 16)}
             }}
-            __syncthreads();
-{indented(go_on, 12)}
         }}
+        __syncthreads();
     }}
     #pragma unroll
     for (int @i = 0; @i < @per_thread; ++@i) {{
@@ -175,18 +180,41 @@ def _step(along: bool) -> str:
     return "@e % @depth" if along else "@e / @side"
 
 
-def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis) -> str:
-    """Return the code that brings a thread's part of one operand's next tile to registers."""
+def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis, *, ahead: bool) -> tuple[str, str, str]:
+    """Return code for a thread's part of one operand's next tile: what holds it on its way, its start, its end.
+
+    Plain floats are copied to shared memory by themselves (`ahead`); others go by way of registers.
+    """
     which = "left" if axis is p.row else "right"
     first = "@first_row" if axis is p.row else "@first_col"
     bound = "@end_row" if axis is p.row else text(axis.bound)
     along = runs_along(kernel, p, operand)
-    lines = group_row(p, axis) + "".join(f"    {d}\n" for d in declarations(p, operand, kernel))
-    return f"""\
+    inside = f"{axis.variable} < {bound} && {p.k} < {text(p.k_end)}"
+    place = f"@{which}_tile[@next][{_step(along)}][{_at(along)}]"
+    access = kernel.accesses_in(operand)[0]
+    parameter = kernel.parameter(access.root)
+    plain = ahead and parameter is not None and parameter.type == "float" and text(access.node) == text(operand)
+    if plain:
+        start = (
+            f"    if ({inside}) {{\n        __pipeline_memcpy_async(&{place}, &{text(operand)}, sizeof(float));\n"
+            f"    }} else {{\n        {place} = 0.0f;\n    }}\n"
+        )
+        hold = keep = ""
+    else:
+        hold = f"float @{which}_next[@each];\n"
+        start = f"    @{which}_next[@n] = {inside} ? {text(operand)} : 0.0f;\n"
+        keep = f"""\
+#pragma unroll
+for (int @n = 0; @n < @each; ++@n) {{
+    const int @e = threadIdx.x + @n * @threads;
+    {place} = @{which}_next[@n];
+}}
+"""
+    fill = f"""\
 #pragma unroll
 for (int @n = 0; @n < @each; ++@n) {{
     const int @e = threadIdx.x + @n * @threads;
     const long long {axis.variable} = {first} + {_at(along)};
     const long long {p.k} = @next_k + {_step(along)};
-{lines}    @{which}_next[@n] = {axis.variable} < {bound} && {p.k} < {text(p.k_end)} ? {text(operand)} : 0.0f;
-}}"""
+{operand_lines(kernel, p, operand, axis)}{start}}}"""
+    return hold, fill, keep

@@ -456,3 +456,17 @@ def test_rows_whose_place_is_loaded_are_not_read_beyond_the_end() -> None:
         PRODUCT_LAUNCH.replace("(a, w", "(order, a, w"), f"const int* order, {PRODUCT_ARGUMENTS}",
     )  # fmt: skip
     assert changes("tile_shared", looked_up, Setting(tensor_cores=True)) is None
+
+
+def test_plain_floats_are_copied_ahead_and_others_by_way_of_registers() -> None:
+    floats = PRODUCT.replace("__nv_bfloat16", "float").replace("__bfloat162float", "")
+    arguments = PRODUCT_ARGUMENTS.replace("__nv_bfloat16", "float")
+    code = program(
+        floats.replace("(w[(x * n + k) * m + c])", "fabsf(w[(x * n + k) * m + c])"), PRODUCT_LAUNCH, arguments
+    )
+    code = code.replace("(a[(r * m + x) * n + k])", "a[(r * m + x) * n + k]")
+    changed = changes("tile_shared", code, Setting(tensor_cores=True))
+    assert changed is not None
+    assert changed.count("__pipeline_memcpy_async") == 1
+    assert "right_next[n2] = " in changed or "right_next[n3] = " in changed
+    assert "__pipeline" not in str(changes("tile_shared", code))
