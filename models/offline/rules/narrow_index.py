@@ -8,6 +8,7 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from ..emit import indented
+from ..loops import parallel_loops
 from ..magnitude import Magnitude
 from ..rule import Rule, Setting
 from ..syntax import Kernel, Launch, Source, edited, id_of, text, walk
@@ -76,9 +77,16 @@ def _is_wide_type(node: Node) -> bool:
 
 
 def _is_dear(kernel: Kernel) -> bool:
-    """Return whether a kernel divides whole numbers by no constant, or multiplies them in a loop; in 64 bits."""
+    """Return whether a kernel divides whole numbers by no constant, or multiplies them in a loop; in 64 bits.
+
+    A loop over the grid is divided by its step, too, where the compiler unrolls it.
+    """
     if not any(_is_wide_type(n) for n in walk(kernel.body)):
         return False
+    if any(
+        loop.form == "grid" and not _rolled(loop.node) and re.match(WIDE, loop.type) for loop in parallel_loops(kernel)
+    ):
+        return True
     for node in walk(kernel.body):
         operator = text(node.child_by_field_name("operator")) if node.type == "binary_expression" else ""
         right = node.child_by_field_name("right")
@@ -88,6 +96,11 @@ def _is_dear(kernel: Kernel) -> bool:
         if _integer(kernel, node) and not of_the_grid and (operator != "*" or _in_loop(node)):
             return True
     return False
+
+
+def _rolled(loop: Node) -> bool:
+    before = loop.prev_named_sibling
+    return before is not None and text(before).strip() == "#pragma unroll 1"
 
 
 def _in_loop(node: Node) -> bool:

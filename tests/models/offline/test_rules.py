@@ -274,6 +274,17 @@ def test_a_kernel_of_large_blocks_keeps_to_their_registers() -> None:
         assert ("__launch_bounds__(1024) k(" in changed) is bounded, threads
 
 
+def test_loops_over_the_grid_are_narrowed_unless_they_stay_rolled() -> None:
+    loop = (
+        "for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; "
+        "i += (long long)gridDim.x * blockDim.x) b[i] = a[i];"
+    )
+    changed = rule("narrow_index").changes(kernel(loop), Setting())
+    assert changed is not None
+    assert "for (Index i" in changed
+    assert rule("narrow_index").changes(kernel(f"#pragma unroll 1\n{loop}"), Setting()) is None
+
+
 def test_a_bound_that_is_a_sum_is_divided_whole() -> None:
     body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n - 3) b[i] = a[i];"
     changed = rule("vectorize").changes(kernel(body), Setting())
