@@ -33,6 +33,7 @@ CASES_OF_ROWS: Final[tuple[Case, ...]] = (
     *cases("small", "large_mean", scalars={"eps": 1e-5}, rows=3, N=[6, 511]),
     *cases("small", "wide_range", scalars={"eps": 1e-5}, rows=4, N=200),
     *cases("small", "ties", scalars={"eps": 1e-3}, rows=7, N=12),
+    *cases("small", scalars={"eps": 0.1}, rows=6, N=96),
     *cases("paper", scalars={"eps": 1e-5}, rows=1, N=[64, 128, 256, 512, 1024]),
     *cases("large", scalars={"eps": 1e-5}, rows=2**13, N=2**12),
     *cases("large", scalars={"eps": 1e-5}, rows=2**16, N=2**10),
