@@ -95,6 +95,21 @@ def kernel_name(signature: str) -> str:
     return kept.split()[-1].split("::")[-1] if kept.split() else signature
 
 
+def instance_name(signature: str) -> str:
+    """Return a kernel's name with its template arguments, e.g. `void ns::sum<int, (int)4>(int *)` → `sum<int, 4>`.
+
+    A symbol that is not demangled stays as it is.
+    """
+    plain = re.sub(r"\(anonymous namespace\)|<unnamed>|\([a-z ]+\)(?=-?\d)", "", signature)
+    depth, kept = 0, ""
+    for character in plain.strip():
+        depth += (character == "<") - (character == ">")
+        if depth == 0 and character == "(":
+            break
+        kept = "" if depth == 0 and character in " :" else kept + character
+    return kept or signature
+
+
 def _table(text: str) -> list[list[str]]:
     start = re.search(r'^"ID",', text, re.MULTILINE)
     if start is None:

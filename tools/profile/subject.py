@@ -130,7 +130,9 @@ class Subject:
     def kernels(self) -> tuple[Kernel, ...]:
         """The call's kernels, longest first."""
         sources = kernels(self.source)
-        resources = {plain_name(r.kernel): r for r in self.build.resources} if self.build else {}
+        # A profile tells a template's instances not apart: the one with the most registers stands for them.
+        told = sorted(self.build.resources, key=lambda r: r.registers) if self.build else ()
+        resources = {plain_name(r.kernel): r for r in told}
         groups: dict[str, list[LaunchProfile]] = {}
         for launch in self.profile.launches:
             groups.setdefault(launch.kernel, []).append(launch)

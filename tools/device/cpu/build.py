@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ...records import Build, BuildSpec, Candidate
+from ..cuda.nvcc import classify_failure
 from ..limited import run_limited
 from ..port import DeviceUnavailable
 from ..runner.cache import cached, content_key
@@ -105,7 +106,7 @@ def trace_library(build: Build, root: Path | None = None) -> Path:
         ]
         link_command = [compiler.path, "-shared", "candidate.o", "-o", "candidate.so", *_link_flags(runtime)]
         for command in (compile_command, link_command):
-            code, output = _run(command, fresh)
+            code, output = run_limited(command, fresh, COMPILE_SECONDS)
             if code != 0:
                 raise DeviceUnavailable(f"the trace build failed: {shlex.join(command)}\n{output}")
         (fresh / "candidate.o").unlink()
@@ -138,8 +139,10 @@ def _compiled(
         (folder / "flags").write_text("\n".join(flags))
         exported = " ".join(f"{name};" for name in entries)
         (folder / "exports.map").write_text(f"{{ global: {exported} local: *; }};\n")
-        code, output = _run(command, folder)
+        code, output = run_limited(command, folder, COMPILE_SECONDS)
         log = f"$ {shlex.join(command)}\n{output}"
+        if code is None or (code != 0 and classify_failure(output, code) == "infra"):
+            raise DeviceUnavailable(f"{log}\nthe compiler did not come to an end on this machine (exit code {code})")
         failure: Literal["", "source", "unsupported"] = ""
         if code != 0:
             failure = "unsupported" if nvcc_accepts or _unknown_name(output) else "source"
@@ -165,11 +168,6 @@ def _link_flags(runtime: Path) -> tuple[str, ...]:
 
 def _read_flags(folder: Path) -> tuple[str, ...]:
     return tuple((folder / "flags").read_text().split("\n"))
-
-
-def _run(command: list[str], folder: Path) -> tuple[int, str]:
-    code, output = run_limited(command, folder, COMPILE_SECONDS)
-    return 1 if code is None else code, output
 
 
 def _refusal_text(host: HostSource) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ....benchmark.contract import Contract
-from ...profile.ncu_csv import kernel_name
+from ...profile.ncu_csv import instance_name
 from ...records import Build, BuildSpec, Candidate, Resources
 from ..limited import run_limited
 from ..port import DeviceUnavailable
@@ -107,7 +107,7 @@ def _compile(candidate: Candidate, contract: Contract, command: list[str], folde
     code, output = run_limited(command, folder, COMPILE_SECONDS)
     output = output.replace(f"{folder}/", "")
     seconds = time.monotonic() - start
-    log = "$ " + " ".join(command) + "\n" + output
+    log = "$ " + " ".join(command) + "\n" + (output or f"(exit code {code}, without a word)\n")
     if code == 0 and (folder / "candidate.so").is_file():
         return Build(
             ok=True, log=log, command=tuple(command), checked_with_nvcc=True, resources=parse_resources(output),
@@ -123,6 +123,7 @@ def _compile(candidate: Candidate, contract: Contract, command: list[str], folde
 _INFRA: Final = (
     r"No space left on device|cannot execute|[Cc]annot find compiler|(?:gcc|g\+\+): (?:command )?not found"
     r"|host compiler .* (?:not found|targets unsupported)|cannot find -lcud|error while loading shared libraries"
+    r"|Killed signal terminated program"
     r"|unsupported (?:GNU|clang) version|Permission denied|Failed to preprocess host compiler properties"
 )
 _ARCH: Final = (
@@ -134,7 +135,7 @@ _OPTION: Final = r"nvcc fatal|Unknown option|[Uu]nrecognized (?:command[- ]line 
 
 def classify_failure(output: str, code: int | None) -> Failure:
     """Say whose fault a failed compilation is: an option's, the architecture's, the machine's, else the source's."""
-    if re.search(r"^candidate\.cu(?:\(\d+\)|:\d+).*error", output, re.MULTILINE):
+    if re.search(r"^candidate\.(?:cu|cpp)(?:\(\d+\)|:\d+).*error", output, re.MULTILINE):
         return "source"  # first: such a line may quote anything
     if re.search(_INFRA, output):
         return "infra"
@@ -142,8 +143,8 @@ def classify_failure(output: str, code: int | None) -> Failure:
         return "arch"
     if re.search(_OPTION, output):
         return "option"
-    if code is not None and (code < 0 or code in (126, 127)):
-        return "infra"
+    if code is not None and (code < 0 or code in (126, 127) or not output.strip()):
+        return "infra"  # without a word: on a full disk there was no room for one
     return "source"
 
 
@@ -153,7 +154,7 @@ _USED: Final = re.compile(r"Used (\d+) registers")
 
 
 def parse_resources(output: str) -> tuple[Resources, ...]:
-    """Read what `ptxas -v` says of each kernel: registers, shared memory, stack, spills, barriers."""
+    """Read what `ptxas -v` says of each kernel, of a template's instances one by one."""
     found: list[Resources] = []
     symbol, stack = "", (0, 0, 0)
     for line in output.splitlines():
@@ -175,7 +176,7 @@ def parse_resources(output: str) -> tuple[Resources, ...]:
             )  # fmt: skip
             symbol = ""
     names = demangled([r.kernel for r in found])
-    return tuple(r.model_copy(update={"kernel": kernel_name(name)}) for r, name in zip(found, names, strict=True))
+    return tuple(r.model_copy(update={"kernel": instance_name(name)}) for r, name in zip(found, names, strict=True))
 
 
 def demangled(symbols: Sequence[str]) -> list[str]:

@@ -9,10 +9,12 @@ import pytest
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
 from cudamaster.benchmark.task import Case, CaseSet
+from cudamaster.tools.device.cpu import build as cpu_build
+from cudamaster.tools.device.cpu.counters import Counters, LaunchCounters, with_registers
 from cudamaster.tools.device.cpu.device import CpuDevice
 from cudamaster.tools.device.cpu.runner import CpuRunner
 from cudamaster.tools.device.port import CallResult
-from cudamaster.tools.records import Build, Candidate
+from cudamaster.tools.records import Build, Candidate, Resources
 
 from .conftest import Host
 
@@ -180,6 +182,37 @@ def test_builds_are_cached(device: CpuDevice, baseline: Build, tmp_path: Path) -
     assert again.library == baseline.library
     with device.open(again, TASK, Precision.FP32) as runner:
         assert isinstance(runner, CpuRunner)
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "failure"),
+    [
+        (None, "compiling took more than 120 s and was stopped", "infra"),
+        (1, "g++: fatal error: Killed signal terminated program cc1plus", "infra"),
+        (1, "", "infra"),
+        (1, "candidate.cu:3:5: error: no", "source"),
+    ],
+)
+def test_a_compiler_that_a_busy_machine_stopped_is_no_fault_of_the_source(
+    device: CpuDevice, monkeypatch: pytest.MonkeyPatch, code: int | None, output: str, failure: str
+) -> None:
+    body = f"    result[0] = x[{len(output)}];\n"
+    with monkeypatch.context() as patch:
+        patch.setattr(cpu_build, "run_limited", lambda *_: (code, output))
+        built = build(device, body)
+    assert (built.ok, built.failure) == (False, failure)
+    assert output in built.log
+    assert build(device, body).ok is (failure == "infra"), "what the machine is to blame for is tried again"
+
+
+def test_each_instance_of_a_template_has_its_own_registers() -> None:
+    launch = LaunchCounters.model_construct(kernel="row<float,256>", registers=0)
+    counters = Counters.model_construct(launches=(launch,))
+    resources = [
+        Resources(kernel=f"row<float, {threads}>", registers=registers, shared_bytes=0)
+        for threads, registers in ((128, 40), (256, 16))
+    ]
+    assert with_registers(counters, resources).launches[0].registers == 16
 
 
 @pytest.mark.nvcc

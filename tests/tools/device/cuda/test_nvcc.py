@@ -10,6 +10,7 @@ from cudamaster.benchmark.contract import Contract, array_in, array_out, size
 from cudamaster.tools.device.cuda import nvcc as module
 from cudamaster.tools.device.cuda.nvcc import classify_failure, nvcc_build, nvcc_options, parse_resources
 from cudamaster.tools.device.cuda.toolkit import Toolkit, find_nvcc
+from cudamaster.tools.profile.ncu_csv import instance_name
 from cudamaster.tools.records import BuildSpec, Candidate
 
 CONTRACT = Contract(entry="f", arguments=(array_in("x", "N"), array_out("y", "N"), size("N")))
@@ -59,6 +60,9 @@ def test_every_field_of_a_spec_reaches_the_command() -> None:
         ("sh: 1: exec: nvcc: not found", 127, "infra"),
         ("/usr/bin/ld: cannot find -lcudart_static: No such file or directory", 1, "infra"),
         ("", -9, "infra"),
+        ("", 1, "infra"),
+        ("\ng++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated.", 1, "infra"),
+        ("candidate.cpp:3: error: No space left on device", 1, "source"),
     ],
 )
 def test_failures_are_told_apart(output: str, code: int | None, failure: str) -> None:
@@ -80,10 +84,36 @@ ptxas info    : Function properties for plain
 ptxas info    : Used 8 registers, used 0 barriers
 """
     tile, plain = parse_resources(output)
-    assert tile.kernel == "tile"
+    assert tile.kernel == "tile<32>"
     assert (tile.registers, tile.barriers, tile.shared_bytes) == (40, 1, 8448)
     assert (tile.stack_bytes, tile.spill_store_bytes, tile.spill_load_bytes) == (64, 8, 12)
     assert (plain.kernel, plain.registers, plain.shared_bytes, plain.stack_bytes) == ("plain", 8, 0, 0)
+
+
+def test_instances_of_a_template_are_told_apart() -> None:
+    symbols = ["_ZN4acme3rowIfLi128EEEvPKfPfi", "_ZN4acme3rowIfLi256EEEvPKfPfi"]
+    said = "".join(
+        f"ptxas info    : Compiling entry function '{symbol}' for 'sm_90'\n"
+        f"ptxas info    : Used {registers} registers, used 0 barriers\n"
+        for symbol, registers in zip(symbols, (40, 16), strict=True)
+    )
+    told = {r.kernel: r.registers for r in parse_resources(said)}
+    assert told == {"row<float, 128>": 40, "row<float, 256>": 16}
+
+
+@pytest.mark.parametrize(
+    ("signature", "name"),
+    [
+        ("void acme::row<float, 128>(float const*, float*, int)", "row<float, 128>"),
+        ("void row<float, (int)128, (bool)1>(const float *, float *)", "row<float, 128, 1>"),
+        ("void (anonymous namespace)::row<std::pair<int, float>>(int)", "row<std::pair<int, float>>"),
+        ("row(float const*)", "row"),
+        ("plain", "plain"),
+        ("_Z4tilev", "_Z4tilev"),
+    ],
+)
+def test_a_signature_as_the_name_of_an_instance(signature: str, name: str) -> None:
+    assert instance_name(signature) == name
 
 
 def test_names_without_a_demangler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +173,7 @@ needs_nvcc = pytest.mark.skipif(find_nvcc() is None, reason="no nvcc on this mac
 def test_a_candidate_exports_its_entries_alone(tmp_path: Path) -> None:
     build = nvcc_build(Candidate(source=SOURCE), CONTRACT, "sm_90", root=tmp_path)
     assert build.ok, build.log
-    assert {r.kernel for r in build.resources} == {"scale", "fill"}
+    assert {r.kernel for r in build.resources} == {"scale<4>", "fill"}
     assert str(tmp_path) not in build.log
     said = subprocess.run(["nm", "-D", "--defined-only", build.library], capture_output=True, text=True, check=True)
     names = {line.split()[-1] for line in said.stdout.splitlines()}
