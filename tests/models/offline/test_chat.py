@@ -57,7 +57,7 @@ def test_the_planner_says_so_when_nothing_is_left() -> None:
     source = parse_source(ask(brief("coder", plan=Plan(strategy="block_reduce"))), "dot_product")
     history = tuple(
         Attempt(round=i + 1, attempt=0, strategy=s, status="wrong")
-        for i, s in enumerate(("vectorize", "restrict_readonly", "block_reduce", *tunings(source)))
+        for i, s in enumerate(("vectorize", "restrict_readonly", "block_reduce", "narrow_index", *tunings(source)))
     )
     plan = parse_plan(ask(brief("planner", source=source, history=history)))
     assert plan.strategy == "none"
