@@ -10,7 +10,6 @@ from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
 from cudamaster.benchmark.task import Task
 from cudamaster.tools.device.cuda.device import CudaDevice
-from cudamaster.tools.device.port import DeviceUnavailable
 from cudamaster.tools.records import Build, Candidate
 
 HEAD = 'extern "C" size_t dot_product_workspace_bytes(int n) { return 4096; }\n'
@@ -22,12 +21,7 @@ ENTRY = (
 
 @pytest.fixture(scope="session")
 def device(tmp_path_factory: pytest.TempPathFactory) -> CudaDevice:
-    found = CudaDevice(tmp_path_factory.mktemp("home"))
-    try:
-        found.info()
-    except DeviceUnavailable as error:
-        pytest.skip(f"no GPU: {error}")
-    return found
+    return CudaDevice(tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="session")
