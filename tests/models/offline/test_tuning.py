@@ -40,7 +40,7 @@ def test_values_that_nobody_offered_are_not_taken() -> None:
 
 def test_constants_are_tuned_when_no_rule_is_left_and_each_value_once() -> None:
     task = load_task("relu")
-    tried = ["vectorize", "restrict_readonly"]
+    tried = ["vectorize", "restrict_readonly", "narrow_index"]
     seen = []
     for _ in range(4):
         history = tuple(
