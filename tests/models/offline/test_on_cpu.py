@@ -16,6 +16,9 @@ from cudamaster.tools.records import Candidate, Status
 KERNELS = Path(__file__).parent / "kernels"
 NAMES = sorted(p.parent.name for p in KERNELS.glob("*/task.py"))
 
+LARGE = ("matrix_transpose", "max_pooling_2d", "square_matrix_mul", "stencil_2d", "stencil_3d", "triangle_attention")
+"""Units whose forms for many elements and for few are different code."""
+
 
 def check(name: str, precision: Precision, limit: int | None = None) -> None:
     """Apply all rules in their order, three times over, and ask the judge."""
@@ -38,3 +41,20 @@ def test_a_reduction_with_a_helper_function_stays_right() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_never_a_wrong_result(name: str, precision: Precision) -> None:
     check(name, precision)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", list(Precision))
+@pytest.mark.parametrize(
+    "name",
+    ["matrix_transpose", "max_pooling_2d", "square_matrix_mul", "stencil_2d", "stencil_3d", "triangle_attention"],
+)
+def test_forms_for_large_sizes_are_right_at_small_ones(name: str, precision: Precision) -> None:
+    """A device of one multiprocessor is filled by a few elements, so that the forms for many are launched."""
+    task = load_task(name)
+    source, _ = apply_all(task.source(precision), Setting(multiprocessors=1, precision=precision.value))
+    device = CpuDevice()
+    build = device.build(Candidate(source=source), task, precision)
+    assert build.ok, build.log
+    verdict = verify(build, task, precision, device, cases=device.checked_cases(task))
+    assert verdict.status is Status.PASS, verdict.detail
