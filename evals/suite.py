@@ -119,8 +119,9 @@ def open_suite(
         checkpoints=checkpoints,
         created=now(),
     )
-    for unit in units:
-        run_id_of(suite, unit)  # a folder's name may be too long for one
+    ids = [run_id_of(suite, unit) for unit in units]  # a folder's name may be too long for one
+    if twice := next((one for one in ids if ids.count(one) > 1), ""):
+        raise RunError(f"two of the units would be run {twice!r}: rename one of the folders")
     make_folder(folder / "units")
     write_json(folder / "suite.json", suite)
     return suite

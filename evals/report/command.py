@@ -60,7 +60,8 @@ def write_report(
     except OSError as error:
         raise RunError(f"{error.filename or out} cannot be written: {error.strerror}") from None
     left = len(found.suite.units) - len(found.results)
-    return [f"{out}: {len(found.results)} units" + (f", {left} not finished" if left else "")]
+    count = len(found.results)
+    return [f"{out}: {count} unit{'' if count == 1 else 's'}" + (f", {left} not finished" if left else "")]
 
 
 def _arms(what: Sequence[str], home: Path | None) -> Arms | None:

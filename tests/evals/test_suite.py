@@ -125,6 +125,9 @@ def test_folders_of_ones_own_are_units_too(tmp_path: Path) -> None:
     too_long = Unit(task=str(tmp_path / ("k" * 60)), precision=Precision.FP32)
     with pytest.raises(RunError, match="at most 64"):
         open_suite("t", [too_long], Options(), tmp_path)
+    alike = Unit(task=str(tmp_path / "my-kernel"), precision=Precision.FP32)
+    with pytest.raises(RunError, match=r"two of the units would be run 't\.my-kernel-fp32'"):
+        open_suite("t", [unit, alike], Options(), tmp_path)
     assert not (tmp_path / "suites/t").exists()
 
 
