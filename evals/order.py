@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from ..benchmark.contract import Precision
 from ..benchmark.registry import choose_units
 from ..benchmark.task import Unit
 from ..graph.checkpoints import Kind
 from ..graph.errors import RunError
 from ..graph.executor import Executor
+from ..graph.manifest import read_options
 from ..graph.pool import Pool, cores
 from ..nodes.context import PRESETS, Options
 from ..tools.device.select import get_device
@@ -49,10 +48,7 @@ def read_order(
     if preset is not None and preset not in PRESETS:
         raise RunError(f"unknown preset {preset!r}: there is {', '.join(PRESETS)}")
     given = {key: value for key, value in options.items() if value is not None}
-    try:
-        settings = Options.model_validate({**PRESETS.get(preset or "", {}), **given, "device": chosen})
-    except ValidationError as error:
-        raise RunError(f"option {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
+    settings = read_options({**PRESETS.get(preset or "", {}), **given, "device": chosen})
     units = choose_units(tasks, [Precision(p) for p in precisions])
     return Order(units, settings, choose_executor(executor, jobs, settings, home), checkpoints)
 

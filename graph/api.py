@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from langgraph.runtime import RunControl
-from pydantic import ValidationError
 
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
-from ..nodes.context import PRESETS, Options
+from ..nodes.context import PRESETS
 from ..tools.device.select import get_device
 from ..tools.result.summary import Summary
 from . import fork as forking
@@ -19,6 +18,7 @@ from . import run
 from .build import Node
 from .checkpoints import Kind
 from .errors import RunError
+from .manifest import read_options
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -80,17 +80,14 @@ def optimize(
     values["device"] = name
     if preset is not None and preset not in PRESETS:
         raise RunError(f"unknown preset {preset!r}: there is {', '.join(PRESETS)}")
-    if unknown := sorted(set(values) - set(Options.model_fields)):
-        raise RunError(f"unknown option {unknown[0]!r}: there are {', '.join(sorted(Options.model_fields))}")
-    try:
-        chosen = Options.model_validate(values)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        raise RunError(f"option {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+    if precision not in list(Precision):
+        raise RunError(f"unknown precision {precision!r}: there is {', '.join(Precision)}")
+    if checkpoints not in get_args(Kind):
+        raise RunError(f"unknown checkpoints {checkpoints!r}: there is {', '.join(get_args(Kind))}")
     return run.start(
         str(task),
         precision,
-        chosen,
+        read_options(values),
         run_id=run_id,
         home=_path(home),
         source=text,

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
-from pydantic import ValidationError
 
-from ..nodes.context import Options
 from ..tools.records import Record
 from .checkpoints import open_checkpoints
-from .errors import NoSuchRound, RunError, RunExists
-from .manifest import check_run_id, locked, make_folder, now, read_manifest, run_folder, write_manifest
+from .errors import NoSuchRound, RunExists
+from .manifest import check_run_id, locked, make_folder, now, read_manifest, read_options, run_folder, write_manifest
 from .run import new_run_id
 
 
@@ -59,10 +57,7 @@ def fork(
     manifest = read_manifest(run_id, home)
     new_run = check_run_id(new_run or new_run_id(manifest.unit))
     folder = run_folder(new_run, home)
-    try:
-        options = Options.model_validate(manifest.options.model_dump() | dict(changes or {}))
-    except ValidationError as error:
-        raise RunError(f"options of run {new_run!r}: {error.errors()[0]['msg']}") from None
+    options = read_options(manifest.options.model_dump() | dict(changes or {}))
     with (
         locked(run_folder(run_id, home)),
         open_checkpoints(run_folder(run_id, home), kind=manifest.checkpoints) as saver,

@@ -8,11 +8,11 @@ import os
 import re
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -49,6 +49,21 @@ class Manifest(Record):
     def unit(self) -> str:
         """Name of the unit, e.g. `dot_product-fp32`."""
         return f"{Path(self.task).name}-{self.precision}"
+
+
+def read_options(values: Mapping[str, Any]) -> Options:
+    """Return options from what a person or a program gave.
+
+    Raises:
+        RunError: one is unknown or wrong.
+    """
+    if unknown := sorted(set(values) - set(Options.model_fields)):
+        raise RunError(f"unknown option {unknown[0]!r}: there are {', '.join(sorted(Options.model_fields))}")
+    try:
+        return Options.model_validate(values)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise RunError(f"option {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
 
 
 def check_run_id(run_id: str) -> str:

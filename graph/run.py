@@ -17,7 +17,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from langgraph.types import Command, Interrupt, StateSnapshot, StreamMode
-from pydantic import ValidationError
 
 from ..benchmark.contract import Precision
 from ..benchmark.registry import lasting_name, load_task
@@ -40,6 +39,7 @@ from .manifest import (
     make_folder,
     now,
     read_manifest,
+    read_options,
     run_folder,
     run_ids,
     write_manifest,
@@ -206,10 +206,7 @@ def resume(
     folder = run_folder(run_id, home)
     with locked(folder):
         if changes:
-            try:
-                options = Options.model_validate(manifest.options.model_dump() | dict(changes))
-            except ValidationError as error:
-                raise RunError(f"options of run {run_id!r}: {error.errors()[0]['msg']}") from None
+            options = read_options(manifest.options.model_dump() | dict(changes))
             manifest = manifest.model_copy(update={"options": options})
             write_manifest(manifest, folder)
         context = _context(manifest, home, extras)

@@ -8,14 +8,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from langgraph.runtime import RunControl
 from langgraph.types import StreamMode
 
 from ..tools.result.summary import Summary
 from . import api
-from .errors import RunInterrupted
+from .errors import RunError, RunInterrupted
 from .run import Extras
 
 Event = tuple[str, Any]
@@ -86,6 +86,8 @@ def _streamed(
     function: Callable[..., Summary], stream_mode: StreamMode | Sequence[StreamMode], arguments: dict[str, Any]
 ) -> Iterator[Event]:
     modes = (stream_mode,) if isinstance(stream_mode, str) else tuple(stream_mode)
+    if unknown := sorted(set(modes) - set(get_args(StreamMode))):
+        raise RunError(f"unknown stream mode {unknown[0]!r}: there are {', '.join(get_args(StreamMode))}")
     return _Worker(function, modes, arguments).events()
 
 

@@ -66,9 +66,17 @@ def test_optimize_and_resume_from_python(bench: Bench, tmp_path: Path) -> None:
         cudamaster.optimize("dot_product", home=tmp_path, round=1)
     with pytest.raises(RunError, match="option rounds"):
         cudamaster.optimize("dot_product", home=tmp_path, rounds=0)
+    with pytest.raises(RunError, match="unknown precision 'fp64': there is fp32, bf16"):
+        cudamaster.optimize("dot_product", home=tmp_path, precision="fp64")  # type: ignore[arg-type]
+    with pytest.raises(RunError, match="unknown checkpoints 'redis': there is sqlite, postgres"):
+        cudamaster.optimize("dot_product", home=tmp_path, checkpoints="redis")  # type: ignore[arg-type]
+    with pytest.raises(RunError, match="unknown stream mode 'update'"):
+        cudamaster.stream("dot_product", home=tmp_path, stream_mode="update")  # type: ignore[arg-type]
     assert cudamaster.optimize("dot_product", home=tmp_path, run_id="b", max_calls=0).status == "stopped_budget"
-    with pytest.raises(RunError, match="options of run"):
+    with pytest.raises(RunError, match="option "):
         cudamaster.resume("b", home=tmp_path, max_calls=-1)
+    with pytest.raises(RunError, match="unknown option 'max_call'"):
+        cudamaster.resume("b", home=tmp_path, max_call=9)
 
 
 def test_a_run_is_streamed_in_langgraphs_modes_and_ends_with_its_summary(bench: Bench) -> None:
@@ -145,8 +153,10 @@ def test_a_fork_goes_on_from_the_end_of_a_round_with_other_options(bench: Bench)
         cudamaster.fork("a", after_round=7)
     with pytest.raises(RunExists, match="'b' exists"):
         cudamaster.fork("a", after_round=1, new_run="b")
-    with pytest.raises(RunError, match="options of run"):
+    with pytest.raises(RunError, match="option "):
         cudamaster.fork("a", after_round=1, new_run="c", rounds=0)
+    with pytest.raises(RunError, match="unknown option 'round'"):
+        cudamaster.fork("a", after_round=1, new_run="c", round=1)
 
 
 def test_a_node_can_be_replaced(bench: Bench) -> None:

@@ -145,7 +145,7 @@ def test_a_page_is_made_from_its_data_alone(done: Bench, tmp_path: Path) -> None
 
 def test_a_run_alone_has_a_report_be_it_finished_or_not(done: Bench, tmp_path: Path) -> None:
     assert write_report(["s.dot_product-fp32"], out=tmp_path / "run.html", data=None, title="", home=done.home) == [
-        f"{tmp_path / 'run.html'}: 1 units"
+        f"{tmp_path / 'run.html'}: 1 unit"
     ]
     assert "Repair 1" in read((tmp_path / "run.html").read_text()).text
     done.script = lambda prompt: plan("half way") if "Planner" in prompt else 1 / 0  # type: ignore[return-value]

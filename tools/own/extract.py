@@ -71,6 +71,8 @@ def extract(source: Source, launcher: Launcher, file: str) -> Extract:
     for function in hosts:
         edits += _without_checks(function, changes)
     edits += _streamed(source, hosts, changes)
+    if launcher.function.returns == "int":
+        changes.append(f"{launcher.function.name}: its int is not looked at; the drop-in returns CUDA's error code")
     adapted = Source(edited(source.text, edits))
 
     kept = _needed(adapted, launcher.function.name)

@@ -65,6 +65,17 @@ def test_a_single_file_program_is_patched(saxpy: Path, tmp_path: Path) -> None:
     compiles(text, tmp_path, "program.cu")
 
 
+def test_a_launchers_own_int_is_said_to_be_gone(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = 1; }\n"
+        "int f(float* y, int n) { if (n < 1) return -1; k<<<1, n>>>(y, n); return 0; }\n"
+    )
+    files = put_back(tmp_path / "k.cu", tmp_path / "t")
+    assert "return static_cast<int>(error);" in files["drop_in/k.cu"]
+    said = remarks(load_task(str(tmp_path / "t")))
+    assert any("f: its int is not looked at; the drop-in returns CUDA's error code" in remark for remark in said)
+
+
 @pytest.mark.parametrize("before", ["\ufeff", ""])
 @pytest.mark.parametrize("ending", ["\r\n", "\n"])
 @pytest.mark.parametrize("last", ["\n", ""])
