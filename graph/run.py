@@ -386,6 +386,10 @@ def _advance(
     except ModelError as error:
         goes_on = f"nothing is lost: mend that, then `cudamaster resume {run.manifest.run_id}`"
         raise ModelRefused(f"{error}; {goes_on}") from None
+    except OSError as error:  # a full disk; a folder that somebody took away
+        where, why = error.filename or run.context.folder, error.strerror or str(error)
+        goes_on = f"mend that, then `cudamaster resume {run.manifest.run_id}`, if its folder is still there"
+        raise RunError(f"{where} cannot be used ({why}): {goes_on}") from error
     except GraphDrained:
         raise RunInterrupted(
             f"stopped between two steps, nothing is lost: `cudamaster resume {run.manifest.run_id}` goes on"

@@ -29,7 +29,9 @@ def prepare(state: State, runtime: Runtime[Context]) -> State:
     if update := held_up("prepare", built, state, context):
         return update
     if built["status"] != "ok":
-        return _failed("does not build", built.get("reason") or built["build"]["log"])
+        said = built.get("reason") or built["build"]["log"]
+        words = "\n".join(line for line in said.splitlines() if not line.startswith("$ "))
+        return _failed("does not build" if built["status"] == "build_error" else "could not be built here", words)
 
     judged = judge_version(baseline, built["build"], None, state, context)
     if update := held_up("prepare", judged, state, context):

@@ -122,6 +122,13 @@ def test_a_fault_of_the_machine_is_tried_again_and_costs_no_repair(bench: Bench,
     assert [(a["attempt"], a["status"]) for a in history(bench)] == [(0, "pass")]
 
 
+def test_a_baseline_that_the_machine_cannot_build_is_not_called_wrong(bench: Bench) -> None:
+    bench.faults["nvcc"] = ["infra_error", "infra_error"]
+    summary = bench.start(rounds=1)
+    assert summary.status == "failed"
+    assert summary.reason.startswith("the kernel that the run starts from could not be built here: ")
+
+
 def test_a_machine_that_stays_at_fault_ends_the_round_and_no_repair_is_asked(bench: Bench) -> None:
     bench.script = replies(coder=[fence(source("pass", 2.0)), fence(source("pass", 2.0))])
     bench.faults["nvcc"] = ["ok", "infra_error", "infra_error"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -325,3 +326,14 @@ def test_the_list_of_runs_tells_each_ones_state(bench: Bench) -> None:
     bench.model = MailboxChat()
     bench.start(rounds=1, run_id="asks", model="mailbox")
     assert {s.run: s.status for s in run.list_runs(bench.home)} == {"done": "improved", "asks": "waiting_model"}
+
+
+def test_a_run_whose_folder_is_taken_away_ends_in_one_line(bench: Bench) -> None:
+    bench.script = replies(coder=[fence(source("pass", 2.0))])
+
+    def take_away(step: run.Step) -> None:
+        if (step.node, step.event) == ("coder", "end"):
+            shutil.rmtree(bench.home / "runs/r")
+
+    with pytest.raises(RunError, match=r"runs/r/trace\.jsonl cannot be used \(No such file or directory\)"):
+        run.start("dot_product", run_id="r", home=bench.home, on_step=take_away)

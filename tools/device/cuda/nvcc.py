@@ -107,7 +107,7 @@ def _compile(candidate: Candidate, contract: Contract, command: list[str], folde
     code, output = run_limited(command, folder, COMPILE_SECONDS)
     output = output.replace(f"{folder}/", "")
     seconds = time.monotonic() - start
-    log = "$ " + " ".join(command) + "\n" + (output or f"(exit code {code}, without a word)\n")
+    log = "$ " + " ".join(command) + "\n" + (output or f"(exit code {code}, without a word: is the disk full?)\n")
     if code == 0 and (folder / "candidate.so").is_file():
         return Build(
             ok=True, log=log, command=tuple(command), checked_with_nvcc=True, resources=parse_resources(output),
