@@ -39,4 +39,5 @@ def _word(status: str, log: str, context: Context) -> Word:
 def telling_line(log: str) -> str:
     """Return the line of a compiler's log that says what was wrong: the first error, else the first line."""
     lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("$ ")]
-    return next((line for line in lines if re.search(r"\berror\b *:?", line, re.I)), "".join(lines[:1]))
+    telling = r"\berror\b|required symbol|undefined reference"  # the linker's own words come before "ld returned 1"
+    return next((line for line in lines if re.search(telling, line, re.I)), "".join(lines[:1]))

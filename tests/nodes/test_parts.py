@@ -23,6 +23,11 @@ from cudamaster.tools.result.summary import Figure, Summary
         ("k.cu:5:3: error: expected ';'\nnote: z", "k.cu:5:3: error: expected ';'"),
         ("nvcc fatal   : Unsupported gpu architecture", "nvcc fatal   : Unsupported gpu architecture"),
         ("", ""),
+        (
+            "$ nvcc k.cu\nptxas info    : 0 bytes gmem\n/usr/bin/ld: required symbol `relu' not defined\n"
+            "collect2: error: ld returned 1 exit status",
+            "/usr/bin/ld: required symbol `relu' not defined",
+        ),
     ],
 )
 def test_the_telling_line_of_a_log(log: str, line: str) -> None:
