@@ -209,7 +209,7 @@ class Kernel:
                 roots.add(access.root)
         for node in walk(self.body):
             named = node.type == "identifier" and text(node) in pointers and not pointers[text(node)].const
-            if named and id_of(node) not in traced and not self._only_offset(node):
+            if named and id_of(node) not in traced and not self.only_offset(node):
                 roots.add(text(node))
             if node.type == "call_expression" and text(node.child_by_field_name("function")).startswith("atomic"):
                 listed = node.child_by_field_name("arguments")
@@ -217,7 +217,7 @@ class Kernel:
                 roots |= {text(n) for n in _outside_subscripts(target) if text(n) in pointers}
         return frozenset(roots)
 
-    def _only_offset(self, node: Node) -> bool:
+    def only_offset(self, node: Node) -> bool:
         """Return whether a pointer is named only to make a traced local pointer from it."""
         up: Node | None = node
         while up is not None and up.type != "init_declarator":

@@ -62,8 +62,8 @@ class Extremes:
     def __init__(self, better: Any, found: dict[str, Any] | None = None) -> None:
         self.better, self.found = better, dict(found or {})
 
-    def add(self, name: str, value: float, case: str, seed: int) -> None:
-        self.merge({name: {"value": value, "case": case, "seed": seed}})
+    def add(self, name: str, value: float, case: str, seed: int, **more: str) -> None:
+        self.merge({name: {"value": value, "case": case, "seed": seed, **more}})
 
     def merge(self, found: dict[str, Any]) -> None:
         """Take what is further out in others' findings."""
@@ -109,7 +109,8 @@ def kernels_on(
                     outcome = check_case(selected, kernels.task, precision, case, seeds_of(case, seed))
                     passed = outcome.status is Status.PASS
                     value = outcome.evidence.worst_ratio if passed else max(outcome.evidence.worst_ratio, 2.0)
-                    honest.add(kernels.variants[index][1], value, case.name, seed)
+                    why = {} if passed else {"reason": outcome.evidence.reason}
+                    honest.add(kernels.variants[index][1], value, case.name, seed, **why)
             for index in (i for i, (kind, _) in enumerate(kernels.variants) if kind == "MISTAKE"):
                 largest, where = 0.0, cases[0]
                 likely = [caught_at[index]] if index in caught_at else []

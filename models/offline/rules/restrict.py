@@ -6,7 +6,22 @@ import re
 from typing import ClassVar
 
 from ..rule import Rule, Setting, distinct_arguments
-from ..syntax import Kernel, Source, edited, text
+from ..syntax import Kernel, Source, edited, id_of, text, walk
+
+
+def _read_and_written(kernel: Kernel, name: str) -> bool:
+    """Return whether a kernel reads what it writes through a pointer, as far as anybody can tell.
+
+    What one thread writes another may read behind a barrier. With __restrict__ the compiler may load it in front of
+    the barrier: no other pointer of that thread writes there.
+    """
+    if name not in kernel.written_roots:
+        return False
+    stores = [a.node for a in kernel.accesses if a.root == name and a.written and not a.read]
+    stored = {id_of(node) for store in stores for node in walk(store)}
+    loads = any(a.root == name and a.read for a in kernel.accesses)
+    named = (n for n in walk(kernel.body) if n.type == "identifier" and text(n) == name)
+    return loads or any(id_of(n) not in stored and not kernel.only_offset(n) for n in named)
 
 
 class Restrict(Rule):
@@ -35,6 +50,8 @@ class Restrict(Rule):
         for parameter in kernel.parameters:
             declared = text(parameter.node)
             if not parameter.pointer or declared.count("*") != 1:
+                continue
+            if not parameter.const and _read_and_written(kernel, parameter.name):
                 continue
             new = declared if parameter.restrict else re.sub(r"\*\s*", "* __restrict__ ", declared, count=1)
             if (

@@ -179,6 +179,27 @@ def test_partial_stores_are_not_vectorized(body: str) -> None:
     assert rule("vectorize").changes(kernel(body), Setting()) is None
 
 
+@pytest.mark.parametrize(
+    ("body", "restricted"),
+    [
+        ("b[i] = a[i];", True),
+        ("b[i] = a[i] + b[i];", False),
+        ("b[i] = a[i]; __syncthreads(); b[i + 1] += 1.0f;", False),
+        ("if (threadIdx.x == 0) b[0] = a[0]; __syncthreads(); float first = b[0]; b[i + 1] = first;", False),
+        ("float* row = b + i; row[0] = a[i];", True),
+        ("float* row = b + i; row[0] = a[i]; __syncthreads(); row[1] = row[-1];", False),
+        ("other(b, a);", False),
+    ],
+)
+def test_what_a_kernel_writes_and_reads_is_not_restricted(body: str, restricted: bool) -> None:
+    changed = rule("restrict_readonly").changes(
+        kernel(f"int i = blockIdx.x * blockDim.x + threadIdx.x;\n{body}"), Setting()
+    )
+    assert changed is not None
+    assert "const float* __restrict__ a" in changed
+    assert ("float* __restrict__ b" in changed) is restricted
+
+
 def test_the_same_array_under_two_names_is_neither_restricted_nor_vectorized() -> None:
     body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n) b[i] = a[i];"
     aliased = kernel(body, "<<<1, 256, 0, stream>>>(b, b, n)")

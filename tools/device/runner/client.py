@@ -36,7 +36,7 @@ _BEYOND_STREAM_US: Final = 50.0
 """A device-wide synchronize after the stream's own takes a few microseconds if nothing else runs."""
 _CALLS_THAT_LEAK: Final = 3
 _QUIET_LOOKS: Final = 10
-_QUIET_S: Final = 0.5
+_QUIET_S: Final = 0.2
 """A process that starts on the GPU takes memory in many small steps, about so long."""
 _KILL_S: Final = 10.0
 _NUMPY_NAMES: Final = {DType.F32: "float32", DType.BF16: "uint16", DType.I32: "int32"}
@@ -513,8 +513,6 @@ class RunnerProcess:
         for _ in range(_QUIET_LOOKS):
             seen.add(self.usage().get("device_free_bytes"))
             time.sleep(_QUIET_S / _QUIET_LOOKS)
-        if len(seen) > 1:
-            self._leaks = 0
         return len(seen) == 1
 
     def _left_behind(self, reply: Mapping[str, Any]) -> list[str]:
@@ -522,9 +520,9 @@ class RunnerProcess:
         if (more := int(reply.get("threads", 0)) - self._threads) > 0:
             found.append(f"{more} threads were started and are still there after the call")
         kept = int(reply.get("kept_bytes", 0))
-        self._leaks = self._leaks + 1 if kept > 0 else 0
         # The driver may need memory of its own now and then, and so may others on the GPU.
-        if self._leaks >= _CALLS_THAT_LEAK and self._memory_is_quiet():
+        self._leaks = self._leaks + 1 if kept > 0 and self._memory_is_quiet() else 0
+        if self._leaks >= _CALLS_THAT_LEAK:
             found.append(f"call after call keeps some of device memory, the last one {kept:,} bytes")
         return found
 
