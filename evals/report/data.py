@@ -59,7 +59,7 @@ def gather(name: str, home: Path | None = None) -> ReportData:
     found = [results[unit] for unit in suite.units if unit in results]
     return ReportData(
         suite=suite,
-        results=tuple(found),
+        results=tuple(map(_without_places, found)),
         measurements=tuple(m for result in found if (m := measurements(result, home)) is not None),
         stories=tuple(story for result in found if (story := read_story(result, home)) is not None),
     )
@@ -104,6 +104,15 @@ def with_libraries(data: ReportData, times_us: Mapping[tuple[str, str], float]) 
 def write_data(data: ReportData, path: Path) -> None:
     """Write all that a report is made from."""
     write_json(path, data)
+
+
+def _without_places(result: UnitResult) -> UnitResult:
+    """Return a result that does not say where it lies on this machine: others read the report."""
+    if result.summary is None:
+        return result
+    best = result.summary.best
+    best = best and best.model_copy(update={"file": Path(best.file).name})
+    return result.model_copy(update={"summary": result.summary.model_copy(update={"result": "", "best": best})})
 
 
 def _read_data(path: Path) -> ReportData:

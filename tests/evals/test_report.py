@@ -177,6 +177,13 @@ def test_a_suite_as_csv_parquet_and_markdown(tmp_path: Path) -> None:
     assert "NVIDIA H200" in text
 
 
+def test_data_tell_nothing_of_the_machine_that_they_come_from(done: Bench, tmp_path: Path) -> None:
+    write_report(["s"], out=tmp_path / "a.html", data=tmp_path / "d.json", home=done.home)
+    text = (tmp_path / "d.json").read_text()
+    assert str(done.home) not in text
+    assert '"kernel.cu"' in text
+
+
 def test_markdown_tells_what_libraries_make_of_a_unit(tmp_path: Path) -> None:
     data = suite_of(2)
     m = data.measurements[0]

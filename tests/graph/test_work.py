@@ -19,7 +19,7 @@ def answering(prompt: str) -> str:
 
 
 def died(prompt: str) -> str:
-    raise OSError("power")
+    raise RuntimeError("power")
 
 
 def statuses(bench: Bench) -> dict[str, str]:
@@ -34,7 +34,7 @@ def test_interrupted_and_device_runs_go_on_and_the_others_stay(bench: Bench) -> 
     bench.start(run_id="gpu", rounds=1, device="cuda", wait_for_device=True)
     bench.device_there[0] = True
     bench.script = died
-    with pytest.raises(OSError):
+    with pytest.raises(RuntimeError):
         bench.start(run_id="killed", rounds=1)
     bench.script = answering
     bench.model = MailboxChat()
@@ -68,7 +68,7 @@ def test_a_device_that_is_not_here_is_waited_for(bench: Bench) -> None:
 def test_a_run_that_is_refused_does_not_keep_the_others(bench: Bench) -> None:
     bench.script = died
     for name in ("a", "b", "c"):
-        with pytest.raises(OSError):
+        with pytest.raises(RuntimeError):
             bench.start(run_id=name, rounds=1)
     (bench.home / "runs/a/checkpoint.sqlite").write_bytes(b"no database" * 999)
     (bench.home / "runs/b/manifest.json").write_text("{")
@@ -84,7 +84,7 @@ def test_an_endpoint_that_refuses_is_said_for_each_run(bench: Bench) -> None:
         raise ModelAuthError("the endpoint refuses the key")
 
     bench.script = died
-    with pytest.raises(OSError):
+    with pytest.raises(RuntimeError):
         bench.start(run_id="a", rounds=1)
     bench.script = refuse
     (advanced,) = work(home=bench.home, jobs=1)
