@@ -11,7 +11,7 @@ from .emit import dedented, indented
 from .loops import for_parts
 from .rule import distinct_arguments
 from .space import Axis, Space, index_space
-from .syntax import Kernel, coefficient, real, statements, text, walk
+from .syntax import Kernel, coefficient, statements, summed_product, text, walk
 from .values import declared, declares_zero, depends
 
 
@@ -53,13 +53,9 @@ def find_product(kernel: Kernel) -> Product | None:
     assert parts is not None
     inner = statements(loop.child_by_field_name("body"))
     k, k_type, _, _, k_end, _ = parts
-    sum_ = real(inner[0].named_children)[0] if inner[0].type == "expression_statement" else None
-    if sum_ is None or sum_.type != "assignment_expression" or text(sum_.child_by_field_name("operator")) != "+=":
+    if (summed := summed_product(inner[0])) is None:
         return None
-    total = text(sum_.child_by_field_name("left"))
-    value = sum_.child_by_field_name("right")
-    if value is None or value.type != "binary_expression" or text(value.child_by_field_name("operator")) != "*":
-        return None
+    total, *operands = summed
     position = space.body.index(first)
     before = list(space.body[:position])
     start = next((n for n in before if n.type == "declaration" and declares_zero(n, total)), None)
@@ -69,7 +65,6 @@ def find_product(kernel: Kernel) -> Product | None:
     if any(n.type != "declaration" for n in before) or total in {text(n) for s in before for n in walk(s)}:
         return None
     names = [a.variable for a in space.axes]
-    operands = [value.child_by_field_name("left"), value.child_by_field_name("right")]
     needs = [depends(kernel, n) for n in operands]
     if any(kernel.accesses_in(n) for n in before if declared(n) & set().union(*needs)):
         return None  # a tile's last rows and columns may lie beyond the end

@@ -8,7 +8,9 @@ from functools import lru_cache
 from tree_sitter import Node
 
 from .loops import for_parts, global_index
-from .syntax import Kernel, declared_name, multiply, statements, text, walk
+from .syntax import Kernel, comparisons, declared_name, multiply, statements, text, walk
+
+_TESTS = ("<", "<=", ">", "==")
 
 
 @dataclass(frozen=True)
@@ -117,28 +119,18 @@ def _bounds(
 
     Other comparisons of a leaving condition go into `skipped`, if there is a list for them.
     """
-    condition = node.child_by_field_name("condition")
-    test = condition.child_by_field_name("value") if condition is not None else None
     joint, sign = ("||", ">=") if leaves else ("&&", "<")
+    parts = comparisons(node.child_by_field_name("condition"), joint)
     found: list[tuple[str, Node]] = []
-
-    def read(part: Node | None) -> bool:
-        while part is not None and part.type == "parenthesized_expression":
-            part = part.named_children[0]
-        if part is None or part.type != "binary_expression":
-            return False
+    for part in parts or ():
         left, right = part.child_by_field_name("left"), part.child_by_field_name("right")
         operator = text(part.child_by_field_name("operator"))
-        if operator == joint:
-            return read(left) and read(right)
-        if operator == sign and text(left) in pending and right is not None:
-            found.append((text(left), right))
-            return True
         # A thread may leave for the sake of an index that it has, not of one that its loop counts.
         named = {text(n) for n in walk(part) if n.type == "identifier"}
-        if skipped is not None and operator in ("<", "<=", ">", "==") and named & set(pending) and not named & counted:
+        if operator == sign and text(left) in pending and right is not None:
+            found.append((text(left), right))
+        elif skipped is not None and operator in _TESTS and named & set(pending) and not named & counted:
             skipped.append(part)
-            return True
-        return False
-
-    return found if read(test) else None
+        else:
+            return None
+    return found if parts else None

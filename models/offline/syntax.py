@@ -532,6 +532,32 @@ def how_used(node: Node) -> tuple[bool, bool]:
     return False, True
 
 
+def comparisons(condition: Node | None, joint: str) -> list[Node] | None:
+    """Return the parts that `joint` (`&&` or `||`) ties together; None if one has no operator."""
+    if condition is not None and condition.type == "condition_clause":
+        condition = condition.child_by_field_name("value")
+    while condition is not None and condition.type == "parenthesized_expression":
+        condition = condition.named_children[0]
+    if condition is None or condition.type != "binary_expression":
+        return None
+    if text(condition.child_by_field_name("operator")) != joint:
+        return [condition]
+    sides = [comparisons(condition.child_by_field_name(side), joint) for side in ("left", "right")]
+    return None if None in sides else [part for parts in sides for part in parts or ()]
+
+
+def summed_product(statement: Node) -> tuple[str, Node, Node] | None:
+    """Read `total += left * right;`: the total's text and the two factors."""
+    added = real(statement.named_children)[0] if statement.type == "expression_statement" else None
+    if added is None or added.type != "assignment_expression" or text(added.child_by_field_name("operator")) != "+=":
+        return None
+    value = added.child_by_field_name("right")
+    if value is None or value.type != "binary_expression" or text(value.child_by_field_name("operator")) != "*":
+        return None
+    left, right = value.child_by_field_name("left"), value.child_by_field_name("right")
+    return (text(added.child_by_field_name("left")), left, right) if left is not None and right is not None else None
+
+
 def calls(node: Node | None) -> set[str]:
     """Return the names of the functions called below a node (casts written as calls included)."""
     found = set()

@@ -15,6 +15,7 @@ from ..syntax import (
     Kernel,
     Launch,
     coefficient,
+    comparisons,
     declared_name,
     edited,
     polynomial,
@@ -163,24 +164,15 @@ def _level(found: _Window, listed: tuple[Node, ...]) -> Node | None:
 
 def _tests(condition: Node | None, leaves: bool) -> list[tuple[Node, str, Node]] | None:
     """Read `a < b && …`, or what must not hold: `a >= b || …`."""
-    found: list[tuple[Node, str, Node]] = []
-
-    def read(part: Node | None) -> bool:
-        while part is not None and part.type == "parenthesized_expression":
-            part = part.named_children[0]
-        if part is None or part.type != "binary_expression":
-            return False
+    parts = comparisons(condition, "||" if leaves else "&&")
+    found = []
+    for part in parts or ():
         left, right = part.child_by_field_name("left"), part.child_by_field_name("right")
         sign = text(part.child_by_field_name("operator"))
-        if sign == ("||" if leaves else "&&"):
-            return read(left) and read(right)
         if sign not in _OPPOSITE or left is None or right is None:
-            return False
+            return None
         found.append((left, _OPPOSITE[sign] if leaves else sign, right))
-        return True
-
-    inner = condition.child_by_field_name("value") if condition is not None else None
-    return found if read(inner) else None
+    return found or None
 
 
 def _inside(kernel: Kernel, window: _Window) -> str | None:

@@ -17,10 +17,10 @@ from ..syntax import (
     coefficient,
     declared_name,
     edited,
-    real,
     shows,
     statements,
     substitute,
+    summed_product,
     text,
     walk,
     without,
@@ -206,17 +206,11 @@ def find_window(kernel: Kernel) -> Window | None:
     if not nest or counted != len(nest) or not inner or any(n.type != "declaration" for n in inner[:-1]):
         return None
     parts = for_parts(nest[-1])
-    sum_ = real(inner[-1].named_children)[0] if inner[-1].type == "expression_statement" else None
-    if parts is None or sum_ is None or text(sum_.child_by_field_name("operator")) != "+=":
+    summed = summed_product(inner[-1])
+    if parts is None or summed is None:
         return None
-    k, k_end, total, value = (
-        parts[0],
-        parts[4],
-        text(sum_.child_by_field_name("left")),
-        sum_.child_by_field_name("right"),
-    )
-    if value is None or value.type != "binary_expression" or text(value.child_by_field_name("operator")) != "*":
-        return None
+    k, k_end = parts[0], parts[4]
+    total, *factors = summed
     position = space.body.index(first)
     before = list(space.body[:position])
     start = next((n for n in before if n.type == "declaration" and declares_zero(n, total)), None)
@@ -225,7 +219,7 @@ def find_window(kernel: Kernel) -> Window | None:
     before.remove(start)
     if any(n.type != "declaration" for n in before):
         return None
-    operands = [_written_out(kernel, value.child_by_field_name(side), inner[:-1]) for side in ("left", "right")]
+    operands = [_written_out(kernel, factor, inner[:-1]) for factor in factors]
     if any(o is None for o in operands):
         return None
     roles = [_role(kernel, o, k, col.variable, row.variable if row else "") for o in operands if o is not None]
