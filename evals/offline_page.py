@@ -18,11 +18,11 @@ def page(rows: Sequence[Screened]) -> str:
     """Return the page: what was done, the counts, the curve, a row for each unit."""
     ours = [r for r in rows if r.unit.rsplit("-", 1)[0] in task_names()]
     foreign = [r for r in rows if r not in ours]
-    gpus = sorted({r.gpu for r in rows if r.gpu})
+    where = sorted({r.where for r in rows if r.where})
     lines = [
         "# The offline model: a screening",
         "",
-        f"Measured on {', '.join(gpus) or 'no GPU'}. Every rule of the offline model that applies, one after the other "
+        f"{'; '.join(where) or 'Not measured'}. Every rule of the offline model that applies, one after the other "
         "with no judge in between, on the baseline of each unit. The result was checked by the judge's comparison at "
         f"up to {max((r.checked for r in rows), default=0)} small and hidden cases, and timed with a cold L2 at up to "
         f"{max((len(r.cases) for r in rows), default=0)} sizes of the paper "

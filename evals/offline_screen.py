@@ -58,7 +58,8 @@ class Screened(Record):
     checked: int = 0
     cases: tuple[ScreenedCase, ...] = ()
     seconds: float = 0.0
-    gpu: str = ""
+    where: str = ""
+    """GPU, driver, toolkit and day."""
 
     @property
     def speedup(self) -> float | None:
@@ -82,11 +83,13 @@ def screen_unit(task_name: str, precision: Precision) -> Screened:
     unit = f"{task.name}-{precision}"
     device = CudaDevice()
     setting = Setting(device.gpu.multiprocessors, precision.value, tensor_cores=True)
+    info = device.info()
+    where = f"{info.gpu}, driver {info.driver}, CUDA {info.toolkit}; {time.strftime('%Y-%m-%d', time.gmtime())}"
     source, rules = apply_all(task.source(precision), setting)
     baseline, candidate = (
         device.build(Candidate(source=text), task, precision) for text in (task.source(precision), source)
     )
-    row = Screened(unit=unit, rules=rules, status=Status.BUILD_ERROR, detail=candidate.log[-500:], gpu=device.gpu.name)
+    row = Screened(unit=unit, rules=rules, status=Status.BUILD_ERROR, detail=candidate.log[-500:], where=where)
     if candidate.ok:
         cases = _timed(task, precision)
         data = [(case, case_arrays(task, precision, case)) for case in cases]

@@ -13,7 +13,13 @@ from cudamaster.evals.offline_screen import Screened, ScreenedCase, _timed, read
 
 def row(unit: str, status: str = "pass", speedup: float = 2.0) -> Screened:
     case = ScreenedCase(case="N=1", complexity=1, baseline_us=10.0 * speedup, candidate_us=10.0, floor_us=4.0)
-    return Screened(unit=unit, rules=("vectorize",), status=status, cases=(case, case), gpu="some GPU")
+    return Screened(
+        unit=unit,
+        rules=("vectorize",),
+        status=status,
+        cases=(case, case),
+        where="some GPU, driver 1, CUDA 13.0; 2026-01-02",
+    )
 
 
 def test_only_what_is_right_has_a_speedup() -> None:
@@ -33,6 +39,7 @@ def test_the_last_row_of_a_unit_counts(tmp_path: Path) -> None:
 def test_the_page_counts_failures_and_says_how_many_ran() -> None:
     text = page([row("relu-fp32"), row("elu-fp32", speedup=1.05), row("gelu-bf16", "wrong"), row("blend-fp32")])
     assert "screened: 3 of 100 units; right: 2" in text
+    assert "some GPU, driver 1, CUDA 13.0; 2026-01-02. Every rule" in text
     assert "faster than 1.1x: 1\n" in text
     assert "not right: gelu-bf16 (wrong" in text
     assert "screened: 1 of 1 units; right: 1" in text
