@@ -10,9 +10,9 @@ from tree_sitter import Node
 from .emit import dedented, indented
 from .loops import for_parts
 from .rule import distinct_arguments
-from .space import Axis, Space, index_space
+from .space import Axis, Space, before_sum, index_space
 from .syntax import Kernel, coefficient, statements, summed_product, text, walk
-from .values import declared, declares_zero, depends
+from .values import declared, depends
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,8 @@ def find_product(kernel: Kernel) -> Product | None:
     if (summed := summed_product(inner[0])) is None:
         return None
     total, *operands = summed
-    position = space.body.index(first)
-    before = list(space.body[:position])
-    start = next((n for n in before if n.type == "declaration" and declares_zero(n, total)), None)
-    if start is None or kernel.declared.get(total) != "float":
-        return None
-    before.remove(start)
-    if any(n.type != "declaration" for n in before) or total in {text(n) for s in before for n in walk(s)}:
+    before = before_sum(space, first, total)
+    if before is None or total in {text(n) for s in before for n in walk(s)}:
         return None
     names = [a.variable for a in space.axes]
     needs = [depends(kernel, n) for n in operands]
@@ -92,7 +87,7 @@ def find_product(kernel: Kernel) -> Product | None:
     assert right is not None
     if _free(text(k_end), kernel) or _free(text(row_axis.bound), kernel) or _free(text(col_axis.bound), kernel):
         return None
-    after = space.body[position + 1 :]
+    after = space.body[space.body.index(first) + 1 :]
     if any(n.type in ("return_statement", "continue_statement", "break_statement") for s in after for n in walk(s)):
         return None
     return Product(

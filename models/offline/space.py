@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from .loops import for_parts, global_index
 from .syntax import Kernel, comparisons, declared_name, multiply, statements, text, walk
+from .values import declares_zero
 
 _TESTS = ("<", "<=", ">", "==")
 
@@ -134,3 +135,16 @@ def _bounds(
         else:
             return None
     return found if parts else None
+
+
+def before_sum(space: Space, loop: Node, total: str) -> list[Node] | None:
+    """Return the declarations in front of a loop that adds up to a float `total`, but for the total's own.
+
+    None if the total does not start at zero, or if there is more than declarations.
+    """
+    before = list(space.body[: space.body.index(loop)])
+    start = next((n for n in before if n.type == "declaration" and declares_zero(n, total)), None)
+    if start is None or space.kernel.declared.get(total) != "float":
+        return None
+    before.remove(start)
+    return before if all(n.type == "declaration" for n in before) else None

@@ -10,7 +10,7 @@ from tree_sitter import Node
 from ..emit import dedented, fresh, helper_name, indented, on_host, with_helper
 from ..loops import for_parts
 from ..rule import KernelRule, Setting, distinct_arguments
-from ..space import Axis, Space, index_space
+from ..space import Axis, Space, before_sum, index_space
 from ..spelling import plain
 from ..syntax import (
     Kernel,
@@ -25,7 +25,7 @@ from ..syntax import (
     walk,
     without,
 )
-from ..values import declared, declares_zero, depends, loop_head
+from ..values import declared, depends, loop_head
 from .tile_product import TILES
 
 WARPS = 8
@@ -211,13 +211,8 @@ def find_window(kernel: Kernel) -> Window | None:
         return None
     k, k_end = parts[0], parts[4]
     total, *factors = summed
-    position = space.body.index(first)
-    before = list(space.body[:position])
-    start = next((n for n in before if n.type == "declaration" and declares_zero(n, total)), None)
-    if start is None or kernel.declared.get(total) != "float":
-        return None
-    before.remove(start)
-    if any(n.type != "declaration" for n in before):
+    before = before_sum(space, first, total)
+    if before is None:
         return None
     operands = [_written_out(kernel, factor, inner[:-1]) for factor in factors]
     if any(o is None for o in operands):
@@ -226,7 +221,7 @@ def find_window(kernel: Kernel) -> Window | None:
     if sorted(roles) != ["cells", "weights"]:
         return None
     cells, weights = (operands[roles.index(r)] for r in ("cells", "weights"))
-    after = space.body[position + 1 :]
+    after = space.body[space.body.index(first) + 1 :]
     if any(n.type in ("return_statement", "continue_statement", "break_statement") for s in after for n in walk(s)):
         return None
     outside = {p.name for p in kernel.parameters if not p.pointer} | {
