@@ -9,9 +9,10 @@ from ..benchmark.registry import load_task
 from ..tools.device.port import DeviceUnavailable
 from .context import Context, context_for
 from .hold import held_up, wait_for_device
+from .kept_baseline import KeptBaseline
 from .state import SCHEMA_VERSION, State, Version
 from .stop import nothing_left
-from .versions import build_version, judge_version, profile_version
+from .versions import build_version, count_version, diagnosed_version, judge_version
 
 
 def prepare(state: State, runtime: Runtime[Context]) -> State:
@@ -33,14 +34,16 @@ def prepare(state: State, runtime: Runtime[Context]) -> State:
         words = "\n".join(line for line in said.splitlines() if not line.startswith("$ "))
         return _failed("does not build" if built["status"] == "build_error" else "could not be built here", words)
 
-    judged = judge_version(baseline, built["build"], None, state, context)
+    kept = KeptBaseline(baseline, state, hardware, context)
+    judged = kept.answer("run_kernel", lambda: judge_version(baseline, built["build"], None, state, context))
     if update := held_up("prepare", judged, state, context):
         return update
     if judged["status"] != "pass":
         verdict = judged.get("verdict") or {}
         return _failed(f"is judged {judged['status']}", judged.get("reason") or verdict.get("summary", ""))
 
-    baseline, counted = profile_version(baseline, built["build"], state, context)
+    counted = kept.answer("ncu", lambda: count_version(built["build"], state, context))
+    baseline = diagnosed_version(baseline, built["build"], counted, state, context)
     if update := held_up("prepare", counted, state, context):
         return update
     baseline = baseline.model_copy(

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from .context import Context, context_for
 from .hold import held_up
 from .state import State, Version
-from .versions import build_version, profile_version
+from .versions import build_version, count_version, diagnosed_version
 
 
 def profiler(state: State, runtime: Runtime[Context]) -> State:
@@ -18,7 +18,8 @@ def profiler(state: State, runtime: Runtime[Context]) -> State:
     if update := held_up("profiler", built, state, context):
         return update
     if built["status"] == "ok":
-        candidate, counted = profile_version(candidate, built["build"], state, context)
+        counted = count_version(built["build"], state, context)
         if update := held_up("profiler", counted, state, context):
             return update
+        candidate = diagnosed_version(candidate, built["build"], counted, state, context)
     return {"candidate": candidate.model_dump(mode="json"), "tries": 0, "route": "recorder"}

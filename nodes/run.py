@@ -30,7 +30,7 @@ def run(state: State, runtime: Runtime[Context]) -> State:
             word = Word(status="infra_error", summary=f"could not be built again: {answer.get('reason', '')}"[:300])
             return after_failure(candidate, word, "debugger", state, context)
 
-    judged = judge_version(candidate, built["build"], baseline["build"], state, context)
+    judged = judge_version(candidate, built["build"], baseline["build"], state, context, to_beat=best.value)
     if update := held_up("run", judged, state, context):
         return update
     word = _word(judged, context)
@@ -45,7 +45,7 @@ def run(state: State, runtime: Runtime[Context]) -> State:
     gain = judged.get("gain")
     if gain:
         candidate = candidate.model_copy(update={"gain": context.store.put_json(gain), "value": headline(gain)})
-    improved = gain is not None and certain_gain(gain) > 1.0 and candidate.value > state["best"]["value"]
+    improved = gain is not None and certain_gain(gain) > best.value
     return {
         "candidate": candidate.model_dump(mode="json"),
         "word": word.model_dump(mode="json"),

@@ -36,10 +36,11 @@ def judge_version(
     context: Context,
     *,
     winner: bool = False,
+    to_beat: float | None = None,
 ) -> dict[str, Any]:
     """Return run_kernel's answer for a built version: the verdict and, given the baseline's build, the gain over it.
 
-    A `winner` is looked at again in more ways.
+    A `winner` is looked at again in more ways. Of a gain that is not more than `to_beat` no more has to be known.
     """
     answer: dict[str, Any] = context.toolbox.run_kernel.invoke(
         {
@@ -51,20 +52,28 @@ def judge_version(
             "baseline": baseline,
             "baseline_source": context.store.text(state["baseline"]["source"]) if baseline else "",
             "winner": winner,
+            "to_beat": to_beat,
         }
     )
     return answer
 
 
-def profile_version(
-    version: Version, build: dict[str, Any], state: State, context: Context
-) -> tuple[Version, dict[str, Any]]:
-    """Return a version with its profile, class and diagnosis (without them if ncu failed), and ncu's answer."""
+def count_version(build: dict[str, Any], state: State, context: Context) -> dict[str, Any]:
+    """Return ncu's answer for a build."""
+    answer: dict[str, Any] = context.toolbox.ncu.invoke(
+        {"build": build, "task": state["task"], "precision": state["precision"], "device": context.device}
+    )
+    return answer
+
+
+def diagnosed_version(
+    version: Version, build: dict[str, Any], counted: dict[str, Any], state: State, context: Context
+) -> Version:
+    """Return a version with its profile (ncu's answer), its class and its diagnosis; unchanged if ncu failed."""
+    if counted["status"] != "ok":
+        return version
     where = {"task": state["task"], "precision": state["precision"]}
-    answer: dict[str, Any] = context.toolbox.ncu.invoke({"build": build, "device": context.device, **where})
-    if answer["status"] != "ok":
-        return version, answer
-    profile = answer["profile"]
+    profile = counted["profile"]
     found = context.toolbox.bottleneck_filter.invoke({"profile": profile, "threshold_pct": context.threshold_pct})
     source = context.store.text(version.source)
     diagnosis = context.toolbox.diagnose.invoke({"profile": profile, "build": build, "source": source, **where})
@@ -73,7 +82,7 @@ def profile_version(
         "bottleneck": found.get("bottleneck", ""),
         "diagnosis": context.store.put_json(diagnosis) if "findings" in diagnosis else "",
     }
-    return version.model_copy(update=update), answer
+    return version.model_copy(update=update)
 
 
 def attempt_record(state: State, word: Word, context: Context, candidate: Version | None = None) -> dict[str, Any]:

@@ -30,6 +30,7 @@ class RunKernelInput(BaseModel):
     baseline_source: str = Field(default="", description="Source of the baseline if it isn't the task's own.")
     may_be_baseline: bool = Field(default=False, description="Judge the baseline too, instead of calling it unchanged.")
     winner: bool = Field(default=False, description="Look again as at winners: repeated calls, sizes in no list, ncu.")
+    to_beat: float | None = Field(default=None, description="Gain over the baseline; only more than that matters.")
     seed: int | None = Field(default=None, description="Seed of the data; none: a fresh one.")
 
 
@@ -45,6 +46,7 @@ def run_kernel(
     baseline_source: str = "",
     may_be_baseline: bool = False,
     winner: bool = False,
+    to_beat: float | None = None,
     seed: int | None = None,
 ) -> dict[str, Any]:
     """Verify a build at every case and time it. Answers {"status", "verdict": Verdict, "gain": … or null}."""
@@ -56,7 +58,7 @@ def run_kernel(
     if against is not None:
         if not may_be_baseline:
             verdict = unchanged_build(verdict, built, against)
-        verdict, gain = with_gain(verdict, built, against, what, unit, where)
+        verdict, gain = with_gain(verdict, built, against, what, unit, where, to_beat)
         if winner:
             verdict = second_look(verdict, gain, built, against, what, unit, where)
             gain = gain if verdict.passed else None

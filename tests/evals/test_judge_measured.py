@@ -32,7 +32,9 @@ class Quick(FakeDevice):
     def checked_cases(self, task: Any) -> Any:
         return task.in_set(CaseSet.SMALL)[:2]
 
-    def compare(self, baseline: Any, candidate: Any, task: Any, precision: Any, cases: Any) -> Speedup:
+    def compare(
+        self, baseline: Any, candidate: Any, task: Any, precision: Any, cases: Any, to_beat: Any = None
+    ) -> Speedup:
         self.compared += 1
         value = 1.0 if baseline == candidate else 2.0 + self.compared / 1000
         ratio = Interval(value=value, low=value - 0.01, high=value + 0.01)

@@ -61,6 +61,17 @@ def test_rounds_start_from_the_best_and_remember_everything(bench: Bench) -> Non
     assert "same_address_atomics" in last_plan
 
 
+def test_the_baseline_is_judged_and_counted_once_in_a_home(bench: Bench) -> None:
+    bench.faults["ncu"] = ["infra_error", "infra_error"]  # no good answer: not kept
+    for run_id, judged, counted in (("a", 1, 2), ("b", 0, 1), ("c", 0, 0)):
+        bench.tool_calls.clear()
+        bench.script = replies(coder=[fence(source("wrong", 0.5, run_id))])
+        bench.start(rounds=1, repairs=0, run_id=run_id)
+        called = [name for name, _ in bench.tool_calls]
+        assert called.count("run_kernel") == judged + 1  # and the candidate
+        assert called.count("ncu") == counted
+
+
 @pytest.mark.parametrize("status", ["build_error", "launch_error", "wrong", "timeout", "crash", "forbidden"])
 def test_a_fault_of_the_candidate_goes_to_the_debugger_with_its_evidence(bench: Bench, status: str) -> None:
     bench.script = replies(coder=[fence(source(status))], debugger=[repair(source("pass", 2.0))])

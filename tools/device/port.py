@@ -113,9 +113,18 @@ class Device(Protocol):
         """Start a process with this library loaded."""
 
     def compare(
-        self, baseline: Build, candidate: Build, task: Task, precision: Precision, cases: Sequence[Case]
+        self,
+        baseline: Build,
+        candidate: Build,
+        task: Task,
+        precision: Precision,
+        cases: Sequence[Case],
+        to_beat: float | None = None,
     ) -> Speedup | EstimatedSpeedup:
-        """Time (cuda) or estimate (cpu) baseline and candidate at these cases."""
+        """Time (cuda) or estimate (cpu) baseline and candidate at these cases.
+
+        With `to_beat`, a gain, the measurement may end as soon as it is known whether the candidate gains more.
+        """
 
     def timed_cases(self, task: Task) -> tuple[Case, ...]:
         """Return the cases at which this device times or estimates a task (cuda: the paper set)."""

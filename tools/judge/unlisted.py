@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from ...benchmark.scoring import geometric_mean
 from ...benchmark.task import Case, CaseSet, Task
 from ..records import EstimatedSpeedup, Speedup
 
@@ -44,15 +45,24 @@ def unlisted_cases(task: Task, timed: Sequence[Case], random: Random) -> tuple[U
     return tuple(found)
 
 
+def _at_neighbours(one: Unlisted, gain: Speedup | EstimatedSpeedup) -> float:
+    """Return the smaller gain of the two timed cases beside it."""
+    return min(timed.ratio.value for timed in gain.cases if timed.case in one.neighbours)
+
+
+def least_expected(unlisted: Sequence[Unlisted], gain: Speedup | EstimatedSpeedup) -> float:
+    """Return the mean gain at these cases from which a kernel is not tuned to the listed sizes."""
+    return TUNED_BELOW * geometric_mean([_at_neighbours(one, gain) for one in unlisted])
+
+
 def tuned_to_sizes(
     unlisted: Sequence[Unlisted], there: Speedup | EstimatedSpeedup, gain: Speedup | EstimatedSpeedup
 ) -> tuple[str, ...]:
     """Return a sentence for each unlisted case at which much less is gained than on both sides of it."""
-    listed = {one.case: one.ratio.value for one in gain.cases}
     at = {one.case: one.ratio.value for one in there.cases}
     found = []
     for one in unlisted:
-        least = min(listed[name] for name in one.neighbours)
+        least = _at_neighbours(one, gain)
         if at[one.case.name] < TUNED_BELOW * least:
             found.append(
                 f"tuned to sizes: {at[one.case.name]:.3g}x at {one.case.name}, which stands in no list, "

@@ -17,7 +17,7 @@ from .poison import PATTERNS
 from .reference import instance
 from .seeds import derive, fresh_seed
 from .stages import costly
-from .unlisted import tuned_to_sizes, unlisted_cases
+from .unlisted import least_expected, tuned_to_sizes, unlisted_cases
 from .verify import verify
 
 _SLOWER_UNDER_A_PROFILER: Final = 2.0
@@ -81,7 +81,7 @@ def _at_sizes_in_no_list(
     if not isinstance(gain, Speedup):
         return verdict, ()
     try:
-        there = device.compare(baseline, build, task, precision, cases)
+        there = device.compare(baseline, build, task, precision, cases, to_beat=least_expected(unlisted, gain))
     except (CallFailed, Unsupported) as reason:
         return verdict, (f"not timed at sizes in no list: {reason}",)
     if suspicions := [note for note in getattr(there, "notes", ()) if note.startswith("suspect:")]:

@@ -131,7 +131,7 @@ class FakeDevice:
     def timed_cases(self, task):
         return task.in_set(CaseSet.PAPER)
 
-    def compare(self, baseline, candidate, task, precision, cases):
+    def compare(self, baseline, candidate, task, precision, cases, to_beat=None):
         from cudamaster.tools.records import Interval
 
         ratio = Interval(value=2.0, low=2.0, high=2.0)

@@ -48,7 +48,7 @@ class Measuring(FakeDevice):
     elsewhere = 4.0
     notes: tuple[str, ...] = ()
 
-    def compare(self, baseline, candidate, task, precision, cases):
+    def compare(self, baseline, candidate, task, precision, cases, to_beat=None):
         return speedup(cases, self.elsewhere, notes=self.notes)
 
     def profile(self, build, task, precision, case):

@@ -134,7 +134,13 @@ class CpuDevice:
         return tuple(sorted(affordable, key=lambda c: task.complexity(c.sizes)))
 
     def compare(
-        self, baseline: Build, candidate: Build, task: Task, precision: Precision, cases: Sequence[Case]
+        self,
+        baseline: Build,
+        candidate: Build,
+        task: Task,
+        precision: Precision,
+        cases: Sequence[Case],
+        to_beat: float | None = None,
     ) -> EstimatedSpeedup:
         """Estimate baseline and candidate at these cases with the cost model.
 

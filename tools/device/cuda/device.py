@@ -48,6 +48,7 @@ class CudaDevice:
 
     def __init__(self, home: Path | None = None) -> None:
         self._given_home = home
+        self._profiles: dict[tuple[str, str, Precision, str], Profile] = {}
 
     @property
     def _home(self) -> Path:
@@ -128,9 +129,17 @@ class CudaDevice:
         return tuple(sorted(cases, key=lambda case: task.complexity(case.sizes)))
 
     def compare(
-        self, baseline: Build, candidate: Build, task: Task, precision: Precision, cases: Sequence[Case]
+        self,
+        baseline: Build,
+        candidate: Build,
+        task: Task,
+        precision: Precision,
+        cases: Sequence[Case],
+        to_beat: float | None = None,
     ) -> Speedup:
         """Time baseline and candidate, in pairs of processes that take turns, under the GPU's lock.
+
+        With `to_beat`, a gain, it ends as soon as it is known whether the candidate gains more.
 
         Raises:
             CallFailed: a call failed.
@@ -149,7 +158,8 @@ class CudaDevice:
 
         with gpu_lock(self.facts.uuid, f"timing {task.name}-{precision}"), phase("time"):
             speedup = compare_on_gpu(
-                lambda side: self._start(builds[side], task, precision), task, precision, data, self.gpu, sm_clock_mhz
+                lambda side: self._start(builds[side], task, precision), task, precision, data, self.gpu, sm_clock_mhz,
+                to_beat,
             )  # fmt: skip
         notes = list(speedup.notes)
         if slowed := sorted({reason for reading in readings for reason in reading.throttles}):
@@ -162,12 +172,18 @@ class CudaDevice:
         return speedup.model_copy(update={"notes": tuple(notes)})
 
     def profile(self, build: Build, task: Task, precision: Precision, case: Case) -> Profile:
-        """Count with Nsight Compute what the kernels of one call do.
+        """Count with Nsight Compute what the kernels of one call do; of the same build at the same case only once.
 
         Raises:
             Unsupported: no ncu, or it can't read the counters here; the message says why and what to do.
             CallFailed: the call failed.
         """
+        key = (build.library, task.sha256, precision, case.name)
+        if key not in self._profiles:
+            self._profiles[key] = self._profile(build, task, precision, case)
+        return self._profiles[key]
+
+    def _profile(self, build: Build, task: Task, precision: Precision, case: Case) -> Profile:
         arrays = case_arrays(task, precision, case)
         with (
             phase("profile"),

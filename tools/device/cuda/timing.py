@@ -31,6 +31,11 @@ _CLEAR_AFTER: Final = 3
 _NEAR: Final = 0.1
 _PRECISE: Final = 0.01
 """After so many pairs a gain that is further from 1 than this, and known as precisely as that, needs no more."""
+_DECIDED_AFTER: Final = 2
+_WORTHWHILE: Final = 0.02
+_ROUGHLY: Final = 0.05
+"""Where only a gain to beat counts: after so many pairs one that can't beat it by more than this, or does, and is known
+as precisely as that, needs no more."""
 Runners = dict[Side, RunnerProcess]
 Data = Mapping[str, "NDArray[Any]"]
 Truth = Mapping[str, Expected]
@@ -43,10 +48,12 @@ def compare_on_gpu(
     data: Sequence[tuple[Case, Data, Truth]],
     gpu: GpuModel,
     sm_clock_mhz: Callable[[Runners], float | None],
+    to_beat: float | None = None,
 ) -> Speedup:
     """Time both libraries at these cases, in several pairs of processes; the caller holds the GPU's lock.
 
-    A library whose calls are long drops out of the later pairs (see `schedule`), and a clear gain needs no more pairs.
+    A library whose calls are long drops out of the later pairs (see `schedule`), and a clear gain needs no more pairs,
+    nor does one of which it is known whether it is more than `to_beat`.
 
     Raises:
         CallFailed: a call failed.
@@ -74,17 +81,24 @@ def compare_on_gpu(
                     if pair == 0:
                         clocks.append(sm_clock_mhz(runners))
                 pair += 1
-                if pair >= _CLEAR_AFTER and _clear(mean_gain(times)):
+                if pair >= _DECIDED_AFTER and _enough(mean_gain(times), pair, to_beat):
                     break
         finally:
             wait([pool.submit(runner.close) for runner in runners.values()])
     return speedup_of(times, task, precision, gpu, clocks)
 
 
-def _clear(gain: Interval) -> bool:
-    """Return True if the gain is far from 1 and well known: only results near 1 need all pairs to be told apart."""
+def _enough(gain: Interval, pairs: int, to_beat: float | None) -> bool:
+    """Return True if a gain is known well enough after so many pairs.
+
+    It has to be far from 1 and well known: only results near 1 need all pairs to be told apart. With a gain to beat it
+    has to be on one side of that; how much less a loser gains is of no use to anybody.
+    """
+    if to_beat is not None:
+        beaten = gain.low > to_beat and gain.high < (1 + _ROUGHLY) * gain.value
+        return beaten or gain.high < (1 + _WORTHWHILE) * to_beat
     far = gain.low > 1 + _NEAR or gain.high < 1 - _NEAR
-    return far and gain.high < (1 + _PRECISE) * gain.value
+    return pairs >= _CLEAR_AFTER and far and gain.high < (1 + _PRECISE) * gain.value
 
 
 def time_case(

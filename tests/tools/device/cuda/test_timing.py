@@ -11,11 +11,11 @@ from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.task import Case, Expected
 from cudamaster.tools.device.cuda.gains import mean_gain
 from cudamaster.tools.device.cuda.samples import CaseTimes, SideTimes, schedule
-from cudamaster.tools.device.cuda.timing import compare_on_gpu
+from cudamaster.tools.device.cuda.timing import _enough, compare_on_gpu
 from cudamaster.tools.device.gpu_model import gpu_model
 from cudamaster.tools.device.port import CallFailed, CallResult
 from cudamaster.tools.device.runner.client import RunnerProcess
-from cudamaster.tools.records import Speedup
+from cudamaster.tools.records import Interval, Speedup
 
 from ..runner.conftest import GOOD, make_arrays, make_case, make_task
 
@@ -29,13 +29,15 @@ def taking(microseconds: float, body: str = GOOD, wall: float | None = None) -> 
     return f"{{ {claims} {body.strip()[1:]}"
 
 
-def compared(start: Start, baseline: str, candidate: str, *cases: Case, min_bytes: int = 0) -> Speedup:
+def compared(
+    start: Start, baseline: str, candidate: str, *cases: Case, min_bytes: int = 0, to_beat: float | None = None
+) -> Speedup:
     task = dataclasses.replace(make_task(), min_bytes=lambda s, p: min_bytes, complexity=lambda s: s["N"])
     sources = {"baseline": baseline, "candidate": candidate}
     return compare_on_gpu(
         lambda side: start(sources[side]), task, Precision.FP32,
         [(case, make_arrays(n := case.sizes["N"]), truth(n)) for case in cases or (make_case(1000),)], gpu_model(),
-        lambda _: 1980.0,
+        lambda _: 1980.0, to_beat,
     )  # fmt: skip
 
 
@@ -207,6 +209,21 @@ def test_only_results_near_one_need_all_pairs(start: Start) -> None:
         speedup = compared(start, taking(100), taking(candidate_us))
         samples[candidate_us] = {t.samples for t in speedup.timings if t.method == "cold"}
     assert samples == {105: {8 * 24}, 50: {3 * 24}}
+
+
+@pytest.mark.parametrize(("to_beat", "pairs"), [(3.0, 2), (1.97, 2), (1.5, 2), (1.0, 2), (None, 3)])
+def test_a_gain_is_known_well_enough_once_it_is_above_or_below_the_one_to_beat(
+    start: Start, to_beat: float | None, pairs: int
+) -> None:
+    speedup = compared(start, taking(100), taking(50), to_beat=to_beat)
+    assert {t.samples for t in speedup.timings if t.method == "cold"} == {pairs * 24}
+
+
+def test_a_gain_that_may_or_may_not_be_above_the_one_to_beat_needs_all_pairs() -> None:
+    gain = Interval(value=2.0, low=1.92, high=2.08)
+    assert [_enough(gain, pairs=3, to_beat=beat) for beat in (1.8, 1.95, 2.03, 2.2)] == [True, False, False, True]
+    rough = Interval(value=2.0, low=1.6, high=2.4)
+    assert [_enough(rough, pairs=3, to_beat=beat) for beat in (1.0, 3.0)] == [False, True]
 
 
 def test_cases_timed_in_different_processes_share_a_mean(start: Start) -> None:
