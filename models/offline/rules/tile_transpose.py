@@ -16,6 +16,10 @@ from .tile_product import TILES
 from .vector_columns import COLUMNS
 
 THREADS = 256
+SIDE = 32
+"""Rows and columns of a tile whose elements go one by one."""
+HIGH = 64
+"""Rows of a tile that moves in pieces of 16 bytes, 8 to a row: two loads a thread are under way."""
 
 
 class TileTranspose(KernelRule):
@@ -65,17 +69,23 @@ class TileTranspose(KernelRule):
         names = {p.name for p in kernel.parameters if not p.pointer}
         if any(set(re.findall(r"[A-Za-z_]\w*", text(a.bound).split(".")[0])) - names for a in (u, v)):
             return None
-        wide = 16 // max(SIZES[t] for t in types)
+        wide = 16 // SIZES[types[0]]
         aligned = all(_whole_rows(kernel, n, a) for n, a in ((right, u), (left, v)))
-        widths = (wide, 1) if aligned and setting.narrow == 0 else (1,)
+        even = SIZES[types[0]] == SIZES[types[1]] <= 4
+        widths = (wide, 1) if aligned and even and setting.narrow == 0 else (1,)
         at = loads[0].node.start_byte - right.start_byte, loads[0].node.end_byte - right.start_byte
         value = edited(text(right), [(*at, "@next[@n].at[@w]")])
         width, columns = source.unique("Width"), helper_name(source, "Columns", COLUMNS)
-        code = fresh(source, _code(u, v, (text(loads[0].node), text(left)), value, types))
+        code = fresh(source, _code(u, v, (text(loads[0].node), text(left)), value, types, len(widths) > 1))
         code = code.replace("$Width", width).replace("$Columns", columns)
         edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
         edits.append((kernel.node.start_byte, kernel.node.start_byte, f"template <int {width}>\n"))
         edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
+        head = kernel.declarator.child_by_field_name("declarator")
+        assert head is not None
+        # All threads that a multiprocessor holds: one block loads while another stores.
+        bounds = f"__launch_bounds__({THREADS}, {width} > 1 ? 8 : 6) "
+        edits.append((head.start_byte, head.start_byte, bounds))
         tiles_of = helper_name(source, "tiles_of", TILES)
         for launch in kernel.launches:
             across, down = on_host(kernel, launch, text(u.bound)), on_host(kernel, launch, text(v.bound))
@@ -86,8 +96,8 @@ class TileTranspose(KernelRule):
             roots = [f"reinterpret_cast<size_t>({launch.argument(kernel, a.root)})" for a in (loads[0], stores[0])]
             calls = []
             for each in widths:
-                side = _side(each)
-                tiles = f"{tiles_of}({across}, {side}, 2147483647)", f"{tiles_of}({down}, {side}, 65535)"
+                rows, columns_of = _tile(types, each)
+                tiles = f"{tiles_of}({across}, {columns_of}, 2147483647)", f"{tiles_of}({down}, {rows}, 65535)"
                 call = f"{kernel.name}<{each}><<<dim3({', '.join(tiles)}), {THREADS}{rest}>>>({given});"
                 fits = f"({across}) % {each} == 0 && ({down}) % {each} == 0 && ({' | '.join(roots)}) % 16 == 0"
                 enough = f"(long long){tiles[0]} * {tiles[1]} >= {setting.multiprocessors}"
@@ -99,53 +109,105 @@ class TileTranspose(KernelRule):
         return with_helper(with_helper(edited(source.text, edits), tiles_of, TILES), columns, COLUMNS)
 
 
-def _side(width: int) -> int:
-    """Return the side of a tile: larger ones have more loads in flight, smaller ones leave more blocks."""
-    return 64 if width > 1 else 32
+def _tile(types: list[str], width: int) -> tuple[int, int]:
+    """Return the rows and columns of a tile: rows of 128 bytes where pieces are wide."""
+    return (HIGH, 128 // SIZES[types[0]]) if width > 1 else (SIDE, SIDE)
 
 
-def _code(u: Axis, v: Axis, places: tuple[str, str], value: str, types: list[str]) -> str:
+def _code(u: Axis, v: Axis, places: tuple[str, str], value: str, types: list[str], wide: bool) -> str:
     """Write a kernel that reads along u and writes along v."""
+    narrow = _narrow(u, v, places, value, types)
+    if not wide:
+        return narrow
+    pieces = _wide(u, v, places, value, types)
+    return f"if constexpr ($Width > 1) {{\n{indented(pieces, 4)}\n}} else {{\n{indented(narrow, 4)}\n}}"
+
+
+def _wide(u: Axis, v: Axis, places: tuple[str, str], value: str, types: list[str]) -> str:
+    """Write the copy in pieces of 16 bytes: a thread takes rows of words out of the tile and writes whole columns."""
     (load, store), (read, written) = places, types
-    index = "const long long {v} = @first_row + {down}, {u} = @first_column + {across};"
-    there = index.format(u=u.variable, v=v.variable, down="@line", across="@piece * $Width")
-    back = index.format(u=u.variable, v=v.variable, down="@piece * $Width", across="@line")
+    words = max(1, 4 // SIZES[written])
     inside = f"{v.variable} < {text(v.bound)} && {u.variable} < {text(u.bound)}"
     cell = substitute(value, {u.variable: f"({u.variable} + @w)"})
-    split = f"const int @e = threadIdx.x + @n * {THREADS}, @line = @e / @pieces, @piece = @e % @pieces;"
     return f"""\
-constexpr int @side = $Width > 1 ? {_side(2)} : {_side(1)};
-constexpr int @pieces = @side / $Width, @each = @side * @pieces / {THREADS};
-// The padding keeps the banks of a column apart.
-__shared__ {written} @tile[@side][@side + {max(1, 4 // SIZES[written])}];
-const long long @first_column = blockIdx.x * (long long)@side;
-for (long long @first_row = blockIdx.y * (long long)@side; @first_row < {text(v.bound)};
-     @first_row += gridDim.y * (long long)@side) {{
+constexpr int @rows = {HIGH}, @pieces = 8, @each = @rows * @pieces / {THREADS};
+// Piece p of row r lies at p ^ (r / $Width): in either direction the threads of a warp are at different banks.
+__shared__ $Columns<{written}, $Width> @tile[@rows][@pieces];
+const long long @first_column = blockIdx.x * (long long)(@pieces * $Width);
+for (long long @first_row = blockIdx.y * (long long)@rows; @first_row < {text(v.bound)};
+     @first_row += gridDim.y * (long long)@rows) {{
     $Columns<{read}, $Width> @next[@each];
+    const int @piece = threadIdx.x % @pieces;
+    const long long {u.variable} = @first_column + @piece * $Width;
     #pragma unroll
     for (int @n = 0; @n < @each; ++@n) {{
-        {split}
-        {there}
+        const long long {v.variable} = @first_row + threadIdx.x / @pieces + @n * ({THREADS} / @pieces);
         if ({inside}) @next[@n] = *reinterpret_cast<const $Columns<{read}, $Width>*>(&{load});
     }}
     #pragma unroll
     for (int @n = 0; @n < @each; ++@n) {{
-        {split}
-        {there}
+        const int @line = threadIdx.x / @pieces + @n * ({THREADS} / @pieces);
+        const long long {v.variable} = @first_row + @line;
+        $Columns<{written}, $Width> @straight;
+        #pragma unroll
+        for (int @w = 0; @w < $Width; ++@w) @straight.at[@w] = {cell};
+        if ({inside}) @tile[@line][@piece ^ @line / $Width % @pieces] = @straight;
+    }}
+    __syncthreads();
+    const int @word = threadIdx.x / @pieces;
+    #pragma unroll
+    for (int @part = @piece; @part < @rows / $Width; @part += @pieces) {{
+        const long long {v.variable} = @first_row + @part * $Width;
+        $Columns<{written}, $Width> @turned[{words}];
         #pragma unroll
         for (int @w = 0; @w < $Width; ++@w) {{
-            if ({inside}) @tile[@line][@piece * $Width + @w] = {cell};
+            const auto @four = @tile[@part * $Width + @w] + (@word / 4 ^ @piece);
+            const auto @got = reinterpret_cast<const $Columns<{written}, {words}>*>(@four)[@word % 4];
+            #pragma unroll
+            for (int @c = 0; @c < {words}; ++@c) @turned[@c].at[@w] = @got.at[@c];
         }}
+        #pragma unroll
+        for (int @c = 0; @c < {words}; ++@c) {{
+            const long long {u.variable} = @first_column + @word * {words} + @c;
+            if ({inside}) *reinterpret_cast<$Columns<{written}, $Width>*>(&{store}) = @turned[@c];
+        }}
+    }}
+    __syncthreads();
+}}"""
+
+
+def _narrow(u: Axis, v: Axis, places: tuple[str, str], value: str, types: list[str]) -> str:
+    """Write the copy one element at a time."""
+    (load, store), (read, written) = places, types
+    inside = f"{v.variable} < {text(v.bound)} && {u.variable} < {text(u.bound)}"
+    down, across = f"{v.variable} = @first_row", f"{u.variable} = @first_column"
+    split = f"const int @e = threadIdx.x + @n * {THREADS}, @line = @e / {SIDE}, @place = @e % {SIDE};"
+    cell = value.replace(".at[@w]", "")
+    return f"""\
+constexpr int @each = {SIDE * SIDE // THREADS};
+// The padding keeps the banks of a column apart.
+__shared__ {written} @tile[{SIDE}][{SIDE} + {max(1, 4 // SIZES[written])}];
+const long long @first_column = blockIdx.x * {SIDE}LL;
+for (long long @first_row = blockIdx.y * {SIDE}LL; @first_row < {text(v.bound)}; @first_row += gridDim.y * {SIDE}LL) {{
+    {read} @next[@each];
+    #pragma unroll
+    for (int @n = 0; @n < @each; ++@n) {{
+        {split}
+        const long long {down} + @line, {across} + @place;
+        if ({inside}) @next[@n] = {load};
+    }}
+    #pragma unroll
+    for (int @n = 0; @n < @each; ++@n) {{
+        {split}
+        const long long {down} + @line, {across} + @place;
+        if ({inside}) @tile[@line][@place] = {cell};
     }}
     __syncthreads();
     #pragma unroll
     for (int @n = 0; @n < @each; ++@n) {{
         {split}
-        {back}
-        $Columns<{written}, $Width> @turned;
-        #pragma unroll
-        for (int @w = 0; @w < $Width; ++@w) @turned.at[@w] = @tile[@piece * $Width + @w][@line];
-        if ({inside}) *reinterpret_cast<$Columns<{written}, $Width>*>(&{store}) = @turned;
+        const long long {down} + @place, {across} + @line;
+        if ({inside}) {store} = @tile[@place][@line];
     }}
     __syncthreads();
 }}"""
