@@ -28,7 +28,7 @@ from ..syntax import (
 from ..values import declared, depends, loop_head
 from .tile_product import TILES
 
-WARPS = 8
+WARPS = 4
 CHUNK = 128
 """Taps whose weights a warp holds at a time: the latency of memory is paid once for each chunk."""
 
@@ -96,7 +96,7 @@ class SlidingWindow(KernelRule):
                 else:
                     grid = f"dim3({tiles_of}({cols}, {32 * count}, 2147483647), {tiles_of}({rows}, {WARPS}, 65535))"
                 calls.append(f"{{\n    {kernel.name}<{count}><<<{grid}, {32 * WARPS}{rest}>>>({given});\n}}")
-            enough = f"if ((long long)({cols}) * ({rows}) >= {setting.multiprocessors}LL * {32 * 8 * 2 * WARPS}) "
+            enough = f"if ((long long)({cols}) * ({rows}) >= {setting.multiprocessors}LL * {32 * 8 * 4 * WARPS}) "
             chain = calls[0] if len(calls) == 1 else f"{enough}{calls[0]} else {calls[1]}"
             edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chain, 4).lstrip()))
         return with_helper(edited(source.text, edits), tiles_of, TILES)
@@ -135,25 +135,34 @@ if (@first_col >= {bound}) return;
     float @sums[@per_thread] = {{}};
     {heads}for (long long @first_k = 0; @first_k < {end}; @first_k += @chunk) {{
         const int @taps = ({end}) - @first_k < @chunk ? (int)(({end}) - @first_k) : @chunk;
-        __syncwarp();
-        #pragma unroll 4
-        for (int @at = @lane; @at < 32 * @per_thread + @taps; @at += 32) {{
-            const long long {col} = @first_col + @at;
+        // All loads of a chunk are on their way before the first one is waited for; beyond the end the last cell and
+        // the last weight are read again, for results and taps that do not exist.
+        const long long @last_cell = ({bound}) + ({end}) - 2 - @first_k;
+        float @next_cells[@per_thread + @chunk / 32], @next_weights[@chunk / 32];
+        #pragma unroll
+        for (int @n = 0; @n < @per_thread + @chunk / 32; ++@n) {{
+            const long long @cell = @first_col + @lane + @n * 32, {col} = @cell < @last_cell ? @cell : @last_cell;
             const long long {w.k} = @first_k;
-{indented(for_cells, 12)}            const bool @inside = {col} + {w.k} < ({bound}) + ({end}) - 1;
-            @cells[@warp][@at] = @inside ? {text(w.cells)} : 0.0f;
+{indented(for_cells, 12)}            @next_cells[@n] = {text(w.cells)};
         }}
-        for (int @at = @lane; @at < @taps; @at += 32) {{
+        #pragma unroll
+        for (int @n = 0; @n < @chunk / 32; ++@n) {{
             const long long {col} = @first_col;
-            const long long {w.k} = @first_k + @at;
-{indented(for_weights, 12)}            @weights[@warp][@at] = {text(w.weights)};
+            const long long {w.k} = @lane + @n * 32 < @taps ? @first_k + @lane + @n * 32 : ({end}) - 1LL;
+{indented(for_weights, 12)}            @next_weights[@n] = {text(w.weights)};
         }}
+        __syncwarp();
+        #pragma unroll
+        for (int @n = 0; @n < @per_thread + @chunk / 32; ++@n) @cells[@warp][@lane + @n * 32] = @next_cells[@n];
+        #pragma unroll
+        for (int @n = 0; @n < @chunk / 32; ++@n) @weights[@warp][@lane + @n * 32] = @next_weights[@n];
         __syncwarp();
         const float* @mine = @cells[@warp] + @lane * @per_thread;
         float @seen[@per_thread + 4];
         #pragma unroll
         for (int @r = 0; @r < @per_thread; ++@r) @seen[@r] = @mine[@r];
         int @tap = 0;
+        #pragma unroll 4
         for (; @tap + 4 <= @taps; @tap += 4) {{
             const float4 @next = *reinterpret_cast<const float4*>(@mine + @tap + @per_thread);
             const float4 @four = *reinterpret_cast<const float4*>(@weights[@warp] + @tap);
