@@ -81,6 +81,10 @@ class SlidingWindow(KernelRule):
         tiles_of = helper_name(source, "tiles_of", TILES)
         edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
         edits.append((kernel.node.start_byte, kernel.node.start_byte, f"template <int {each}>\n"))
+        # Blocks are few: registers for all the loads of a chunk are worth more than room for more blocks.
+        at = kernel.declarator.start_byte
+        edits.append((at, at, f"__launch_bounds__({32 * WARPS}, 4) "))
+        edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
         for launch in kernel.launches:
             cols = on_host(kernel, launch, _seen_from_host(window, text(window.col.bound)))
             rows = on_host(kernel, launch, _seen_from_host(window, text(window.row.bound))) if window.row else "1"
