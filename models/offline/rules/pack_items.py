@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from tree_sitter import Node
 
-from ..emit import configuration_edits, on_host
+from ..emit import configuration_edits, fresh, helper_name, indented, on_host, with_helper
+from ..item_tile import LANES_FOR, PACKED, THREADS, TURNS, item_tile
 from ..loops import ParallelLoop, effects_known, parallel_loops
 from ..rule import KernelRule, Setting, distinct_arguments
 from ..syntax import (
@@ -27,6 +28,7 @@ from ..syntax import (
     within,
     without,
 )
+from .tile_product import TILES
 
 ROWS = 8
 SHORT = 1024
@@ -59,6 +61,8 @@ class PackItems(KernelRule):
             return None
         if not _repeatable(kernel, shared, alone):
             return None
+        if (tiled := self._tiled(kernel, loop, (shared, alone, barrier), setting)) is not None:
+            return tiled
         item, items = source.unique("item"), source.unique("items")
         body = kernel.body.start_byte + 1
         head = (
@@ -96,6 +100,63 @@ class PackItems(KernelRule):
             end = launch.arguments[-1].end_byte
             edits.append((end, end, f", {grid}"))
         return edited(source.text, edits) if len(kernel.launches) == 1 else None
+
+    @staticmethod
+    def _tiled(
+        kernel: Kernel, loop: ParallelLoop, first: tuple[list[Node], Node, Node], setting: Setting
+    ) -> str | None:
+        """Give a block several items whose elements lie one behind the other."""
+        source = kernel.source
+        packed = helper_name(source, "Packed", PACKED)
+        lanes_for, tiles_of = helper_name(source, "lanes_for", LANES_FOR), helper_name(source, "tiles_of", TILES)
+        tile = item_tile(kernel, loop, *first, packed)
+        if tile is None or len(kernel.launches) != 1:
+            return None
+        launch = kernel.launches[0]
+        length = on_host(kernel, launch, text(loop.bound))
+        if length is None or not _flat(kernel, launch):
+            return None
+        width, turns, items = source.unique("width"), source.unique("turns"), source.unique("items")
+        names = {"@width": width, "@turns": turns, "@items": items}
+        code = re.sub(r"@(?:width|turns|items)\b", lambda found: names[found[0]], tile.code)
+        last, at = kernel.parameters[-1].node, kernel.declarator.start_byte
+        edits = [
+            (kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(fresh(source, code), 4) + "\n}"),
+            (kernel.node.start_byte, kernel.node.start_byte, f"template <int {width}, int {turns}>\n"),
+            (at, at, f"__launch_bounds__({THREADS}, 2) "),
+            (last.end_byte, last.end_byte, f", unsigned {items}"),
+        ]
+        pointers = " | ".join(f"(size_t)({launch.argument(kernel, name)})" for name in tile.arrays)
+        given = ", ".join(text(n) for n in launch.arguments)
+        rest = "".join(f", {text(n)}" for n in launch.configuration[2:])
+
+        def call(wide: int, high: int) -> str:
+            rows = f"{THREADS} / @lanes{f' * {high}' if high > 1 else ''}"
+            grid = f"{tiles_of}(@items, {rows}, 2147483647), dim3(@lanes, {THREADS} / @lanes)"
+            return f"{kernel.name}<{wide}, {high}><<<{grid}{rest}>>>({given}, @items);"
+
+        chosen = fresh(
+            source,
+            f"""\
+{{
+    const unsigned @items = {text(launch.configuration[0])};
+    const bool @wide = ({pointers}) % 16 == 0 && ({length}) % {tile.width} == 0;
+    const unsigned @lanes = {lanes_for}(@wide ? ({length}) / {tile.width} : ({length}));
+    // Several items behind each other only where enough blocks are left.
+    if (@wide && @items / ({THREADS} / @lanes * {TURNS}) >= {setting.multiprocessors}) {{
+        {call(tile.width, TURNS)}
+    }} else if (@wide) {{
+        {call(tile.width, 1)}
+    }} else {{
+        {call(1, TURNS)}
+    }}
+}}""",
+        )
+        edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chosen, 4).lstrip()))
+        result = edited(source.text, edits)
+        for name, helper in ((lanes_for, LANES_FOR), (tiles_of, TILES), (packed, PACKED)):
+            result = with_helper(result, name, helper)
+        return result
 
 
 def _first_thread(kernel: Kernel) -> tuple[list[Node], Node, Node] | None:

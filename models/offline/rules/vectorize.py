@@ -115,7 +115,7 @@ class Vectorize(KernelRule):
             return None
         if not _separated(kernel, loop):
             return None
-        streams = self._streams(kernel, loop)
+        streams = self.streams(kernel, loop)
         if not streams or (loop.leaves("continue_statement") and any(s.stored for s in streams)):
             return None
         smallest = min(SIZES[s.type] for s in streams)
@@ -156,7 +156,7 @@ class Vectorize(KernelRule):
             return with_helper(with_helper(edited(source.text, edits), blocks_for, helper), vector, VECTOR)
         return with_helper(edited(source.text, edits), vector, VECTOR)
 
-    def _streams(self, kernel: Kernel, loop: ParallelLoop) -> list[Stream] | None:
+    def streams(self, kernel: Kernel, loop: ParallelLoop) -> list[Stream] | None:
         """Return the arrays to access in vectors; None if a store stands in the way."""
         found: dict[tuple[str, str], Stream] = {}
         top = {n.id for n in loop.body}

@@ -81,60 +81,6 @@ def test_a_scan_of_one_tile_is_one_launch() -> None:
     assert source.index("if (tiles > 1) {") < source.index("tile_scan<<<")
 
 
-# --- items -----------------------------------------------------------------------------------------------------------
-
-WEIGHTED = """#include <cuda_runtime.h>
-__global__ void weighted(float* out, float* norm, const float* a, const float* w, int m) {
-    __shared__ float scale;
-    if (threadIdx.x == 0) {
-        const float weight = w[blockIdx.x];
-        scale = 1.0f / weight;
-        norm[blockIdx.x] = weight;
-    }
-    __syncthreads();
-    const int row = blockIdx.x * m;
-    for (int i = threadIdx.x; i < m; i += blockDim.x) out[row + i] = scale * a[row + i];
-}
-extern "C" size_t f_workspace_bytes(int n, int m) { return 0; }
-extern "C" cudaError_t f(float* out, float* norm, const float* a, const float* w, int n, int m,
-                         void* workspace, size_t bytes, cudaStream_t stream) {
-    weighted<<<n, 128, 0, stream>>>(out, norm, a, w, m);
-    return cudaGetLastError();
-}
-"""
-
-
-def test_items_with_a_barrier_are_packed() -> None:
-    changed = changes("pack_items", WEIGHTED)
-    assert changed is not None
-    assert "__syncthreads" not in changed
-    assert "__shared__" not in changed
-    assert "if (threadIdx.x == 0) norm[item] = weight;" in changed
-    assert "dim3(rows_of_block > 1 ? 32 : 128, rows_of_block)" in changed
-    assert changes("pack_items", changed) is None
-    wide = changes("vectorize", changed)
-    assert wide is not None
-    assert "threadIdx.y" in wide
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("scale * a[row + i]", "scale * norm[blockIdx.x] * a[row + i]"),  # it reads what the first thread stored
-        ("norm[blockIdx.x] = weight;", "norm[blockIdx.x] += weight;"),  # not to be done twice
-        ("norm[blockIdx.x] = weight;", "atomicAdd(&norm[blockIdx.x], weight);"),
-        ("out[row + i] =", "out[row + m - i] ="),  # not in the order that is proved
-        ("__syncthreads();", "__syncthreads(); if (w[0] > 2.0f) return;"),
-        ("scale = 1.0f / weight;", "for (int k = 0; k < m; ++k) scale = w[k];"),  # long work for every thread
-        ("int row = blockIdx.x * m", "int row = gridDim.x * m"),  # it knows how many blocks there are
-        ("<<<n, 128, 0, stream>>>", "<<<dim3(n, 2), 128, 0, stream>>>"),
-    ],
-)
-def test_blocks_that_need_their_barrier_keep_it(old: str, new: str) -> None:
-    assert old in WEIGHTED
-    assert changes("pack_items", WEIGHTED.replace(old, new)) is None
-
-
 # --- fused launches --------------------------------------------------------------------------------------------------
 
 
