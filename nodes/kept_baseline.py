@@ -22,7 +22,7 @@ class KeptBaseline:
 
     def __init__(self, baseline: Version, state: State, hardware: DeviceInfo, context: Context) -> None:
         candidate = Candidate(source=context.store.text(baseline.source), spec=baseline.spec)
-        where = hardware.model_copy(update={"notes": ()}).model_dump_json()
+        where = hardware.model_copy(update={"notes": (), "rates": {}}).model_dump_json()
         task = load_task(state["task"])
         key = content_key(__version__, candidate.sha256, task.sha256, task.name, state["precision"], where)
         self._folder = context.store.folder.parent / "baselines" / key
