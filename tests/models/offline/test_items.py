@@ -75,3 +75,45 @@ def test_items_with_a_barrier_are_packed() -> None:
 def test_blocks_that_need_their_barrier_keep_it(old: str, new: str) -> None:
     assert old in WEIGHTED
     assert changes("pack_items", WEIGHTED.replace(old, new)) is None
+
+
+# --- rows of columns -------------------------------------------------------------------------------------------------
+
+TURNED = """#include <cuda_runtime.h>
+__global__ void turned(float* out, const float* a, int rows, int cols) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= rows * cols) return;
+    const int col = at % cols, row = at / cols;
+    const float by = a[at];
+    out[at] = by * powf(0.5f, (float)col) + (float)row;
+}
+extern "C" size_t f_workspace_bytes(int rows, int cols) { return 0; }
+extern "C" cudaError_t f(float* out, const float* a, int rows, int cols,
+                         void* workspace, size_t bytes, cudaStream_t stream) {
+    turned<<<(rows * cols + 255) / 256, 256, 0, stream>>>(out, a, rows, cols);
+    return cudaGetLastError();
+}
+"""
+
+
+def test_the_next_row_is_loaded_while_one_is_computed() -> None:
+    changed = changes("hoist_columns", TURNED)
+    assert changed is not None
+    assert changed.index("next_by = a[") < changed.index("powf("), "loads are on their way before anything dear"
+    assert changed.count("next_by = a[") == 2
+    assert "const float by = next_by;" in changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("const float by = a[at];", "if (row == 3) continue;\n    const float by = a[at];"),
+        ("const float by = a[at];", "const float by = row > 0 ? out[at] : 0.0f;"),  # what the kernel writes
+        ("const float* a,", "const volatile float* a,"),
+        ("(out, a, rows", "(out, out, rows"),
+    ],
+)
+def test_a_load_that_could_see_a_store_stays_in_its_row(old: str, new: str) -> None:
+    assert old in TURNED
+    changed = changes("hoist_columns", TURNED.replace(old, new))
+    assert changed is None or "next_by" not in changed
