@@ -12,8 +12,10 @@ from .rules.fuse_launches import FuseLaunches
 from .rules.fuse_levels import FuseLevels
 from .rules.grid_stride import GridStride
 from .rules.hoist_columns import HoistColumns
+from .rules.join_border import JoinBorder
 from .rules.march_rows import MarchRows
 from .rules.narrow_index import NarrowIndex
+from .rules.one_block import OneBlock
 from .rules.own_sums import OwnSums
 from .rules.pack_items import PackItems
 from .rules.partial_sums import PartialSums
@@ -21,6 +23,7 @@ from .rules.rank_merge import RankMerge
 from .rules.restrict import Restrict
 from .rules.row_cooperative import RowCooperative
 from .rules.share_trigonometry import ShareTrigonometry
+from .rules.skip_idle_turns import SkipIdleTurns
 from .rules.sliding_window import SlidingWindow
 from .rules.spread_rows import SpreadRows
 from .rules.swap_axes import SwapAxes
@@ -40,6 +43,7 @@ RULES: tuple[Rule, ...] = tuple(
             GridStride(),
             BlockReduce(),
             VectorColumns(),
+            JoinBorder(),
             MarchRows(),
             SwapAxes(),
             TileTranspose(),
@@ -49,7 +53,9 @@ RULES: tuple[Rule, ...] = tuple(
             FuseLaunches(),
             PackItems(),
             PartialSums(),
+            OneBlock(),
             OwnSums(),
+            SkipIdleTurns(),
             SpreadRows(),
             Vectorize(),
             HoistColumns(),

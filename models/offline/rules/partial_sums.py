@@ -9,17 +9,18 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from ..emit import BLOCKS_UP_TO, fresh, helper_name, with_helper
-from ..loops import parallel_loops
+from ..loops import ParallelLoop, parallel_loops
 from ..rule import KernelRule, Setting
-from ..syntax import Kernel, Launch, Source, code_only, edited, real, squeezed, text, walk, within
+from ..syntax import SIZES, Kernel, Launch, Source, calls, code_only, edited, real, squeezed, text, walk, within
 from ..workspace import free_workspace
 from .block_reduce import BLOCK_SUM
 from .fuse_launches import checks_error
+from .vectorize import CHEAP
 
 _THREADS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
-ALONE = 16
-"""Where so few blocks would do, one block of 512 threads is faster than a second launch."""
+_NS_PER_ITEM, _NS_PER_BYTE, _NS_PER_DEAR_CALL = 0.01, 0.01, 0.13
+"""What one block of 1024 threads takes: the arithmetic of one multiprocessor, and about 100 GB/s."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,11 @@ class PartialSums(KernelRule):
         if launch is None or found is None or workspace is None:
             return None
         most = _most_blocks(launch, source)
+        loop = any_shape(kernel)
+        items = items_of(launch)
         finish = source.kernel(found.finish.kernel)
         target = kernel.parameter(found.target)
-        if most is None or finish is None or target is None:
+        if most is None or finish is None or target is None or loop is None or items is None:
             return None
         result = squeezed(launch.arguments[kernel.parameters.index(target)])
         block_sum = helper_name(source, "block_sum", BLOCK_SUM)
@@ -97,8 +100,8 @@ if (threadIdx.x == 0 && gridDim.x > 1) @partial_sums[blockIdx.x] = {found.value}
         start = f"""\
 const unsigned @sums = {grid};
     // A small case is one block's work: nothing is left to add up.
-    const bool @alone = @sums <= {ALONE};
-    {kernel.name}<<<@alone ? 1 : @sums, @alone ? 512 : {block}{rest}>>>({given}, {buffer}{_more(passed)});"""
+    const bool @alone = @sums <= 1 || {items} <= {items_alone(kernel, loop, budget_ns=2200)};
+    {kernel.name}<<<@alone ? 1 : @sums, @alone ? 1024 : {block}{rest}>>>({given}, {buffer}{_more(passed)});"""
         end = (
             f"if (!@alone) @finish_sum<<<1, 256{rest}>>>({text(launch.arguments[kernel.parameters.index(target)])}, "
             f"{buffer}, @sums{_more(passed)});"
@@ -121,7 +124,7 @@ const unsigned @sums = {grid};
         # The block may be larger than the kernel was written for, and must not take more registers than there are.
         name = kernel.declarator.child_by_field_name("declarator")
         assert name is not None
-        edits.append((name.start_byte, name.start_byte, "__launch_bounds__(512) "))
+        edits.append((name.start_byte, name.start_byte, "__launch_bounds__(1024, 1) "))
         edits += [(n.start_byte, n.end_byte, "") for n in found.checks]
         result = edited(source.text, [(begin, stop, fresh(source, new)) for begin, stop, new in edits])
         return with_helper(result, block_sum, BLOCK_SUM)
@@ -146,34 +149,70 @@ def _most_blocks(launch: Launch, source: Source) -> str | None:
 
 def _sum(source: Source, kernel: Kernel, launch: Launch) -> Sum | None:
     """Read a kernel that ends in one atomic per block, and what stands around its launch."""
-    added = _added(kernel)
+    added = added_by_blocks(kernel)
     parameter = kernel.parameter(added[0]) if added is not None else None
-    if added is None or parameter is None or not _any_shape(kernel) or not _plain(source, launch):
+    if added is None or parameter is None or any_shape(kernel) is None or not plain_launch(source, launch):
         return None
     result = squeezed(launch.arguments[kernel.parameters.index(parameter)])
     place = launch.statement.parent
     listed = real(place.named_children) if place is not None else []
-    at = next((i for i, n in enumerate(listed) if n.id == launch.statement.id), 0)
-    before = list(reversed(listed[:at]))
-    clearing = next((i for i, n in enumerate(before) if "cudaMemsetAsync" in text(n)), None)
-    after = [n for n in listed[at + 1 :] if not checks_error(n)]
+    after = [n for n in listed if n.start_byte >= launch.statement.end_byte and not checks_error(n)]
     finish = next((la for la in source.launches if after and la.statement.id == after[0].id), None)
-    if clearing is None or finish is None or not _finishes(source, finish, result, parameter.type):
+    found = cleared_before(launch, result, parameter.type)
+    if found is None or finish is None or not _finishes(source, finish, result, parameter.type):
+        return None
+    if finish.stream != launch.stream:
+        return None
+    return Sum(kernel.statements[-1], *added, *found, finish)
+
+
+def cleared_before(launch: Launch, result: str, number: str) -> tuple[Node, tuple[Node, ...]] | None:
+    """Return the call that sets one number to zero before a launch, and the checks of its error.
+
+    Nothing but such checks and plain declarations may stand between them.
+    """
+    place = launch.statement.parent
+    listed = real(place.named_children) if place is not None else []
+    before = [n for n in reversed(listed) if n.end_byte <= launch.statement.start_byte]
+    clearing = next((i for i, n in enumerate(before) if "cudaMemsetAsync" in text(n)), None)
+    if clearing is None:
         return None
     if not all(checks_error(n) or (n.type == "declaration" and "(" not in text(n)) for n in before[:clearing]):
         return None
     call = re.fullmatch(
-        rf"(?:cudaError_t)?\w+=(cudaMemsetAsync\({re.escape(result)},0,sizeof\({parameter.type}\),(\w+)\));",
+        rf"(?:cudaError_t)?\w+=(cudaMemsetAsync\({re.escape(result)},0,sizeof\({number}\),(\w+)\));",
         squeezed(before[clearing]).removeprefix("const"),
     )
-    if call is None or call[2] != launch.stream or finish.stream != launch.stream:
+    if call is None or call[2] != launch.stream:
         return None
     cleared = next(n for n in walk(before[clearing]) if n.type == "call_expression")
     checks = tuple(before[clearing - 1 : clearing]) if clearing and before[clearing - 1].type == "if_statement" else ()
-    return Sum(kernel.statements[-1], *added, cleared, checks, finish)
+    return cleared, checks
 
 
-def _added(kernel: Kernel) -> tuple[str, str] | None:
+def items_alone(kernel: Kernel, loop: ParallelLoop, budget_ns: float) -> int:
+    """Return how many items one block of 1024 threads gets through in a time."""
+    bytes_each = {p.name: SIZES.get(p.type, 8) for root, *_ in loop.accesses() if (p := kernel.parameter(root))}
+    dear = set().union(*(calls(n) for n in loop.body), set()) - CHEAP
+    each_ns = _NS_PER_ITEM + _NS_PER_BYTE * sum(bytes_each.values()) + _NS_PER_DEAR_CALL * len(dear)
+    return max(1024, int(budget_ns / each_ns) // 1024 * 1024)
+
+
+def items_of(launch: Launch) -> str | None:
+    """Return the number of items in a grid that is `blocks(items, threads, most)`; None if it can't be named twice."""
+    grid = launch.configuration[0]
+    listed = grid.child_by_field_name("arguments") if grid.type == "call_expression" else None
+    parts = real(listed.named_children) if listed is not None else []
+    return text(parts[0]) if len(parts) == 3 and not _changes(parts[0]) else None
+
+
+def _changes(expression: Node) -> bool:
+    return bool(calls(expression)) or any(
+        n.type in ("assignment_expression", "update_expression") for n in walk(expression)
+    )
+
+
+def added_by_blocks(kernel: Kernel) -> tuple[str, str] | None:
     """Return target and value of `if (threadIdx.x == 0) atomicAdd(target, value);` at the end of a kernel."""
     last = kernel.statements[-1] if kernel.statements else None
     found = re.fullmatch(r"if\(threadIdx\.x==0\)atomicAdd\((\w+),(\w+)\);", squeezed(last))
@@ -183,20 +222,21 @@ def _added(kernel: Kernel) -> tuple[str, str] | None:
     return found[1], found[2]
 
 
-def _any_shape(kernel: Kernel) -> bool:
-    """Return whether a kernel does its work under any number of blocks and threads."""
+def any_shape(kernel: Kernel) -> ParallelLoop | None:
+    """Return the one loop of a kernel that does its work under any number of blocks and threads."""
     loops = [item for item in parallel_loops(kernel) if item.form == "grid" and item.top]
     code = code_only(text(kernel.node))
     if len(loops) != 1 or kernel.template is not None or re.search(r"__shared__|__sync|__shfl|\breturn\b", code):
-        return False
+        return None
     if any(n.type == "launch_bounds" for n in kernel.node.children):
-        return False
+        return None
     heads = [loops[0].node.child_by_field_name(f) for f in ("initializer", "update")] + [kernel.statements[-1]]
     places = [n for n in walk(kernel.body) if n.type == "identifier" and text(n) in _THREADS]
-    return all(any(head is not None and within(n, head) for head in heads) for n in places)
+    inside = all(any(head is not None and within(n, head) for head in heads) for n in places)
+    return loops[0] if inside else None
 
 
-def _plain(source: Source, launch: Launch) -> bool:
+def plain_launch(source: Source, launch: Launch) -> bool:
     """Return whether a launch is a statement of its own, over one axis, with no shared memory asked for."""
     flat = source.block_of(launch)[1:] == (1, 1) and source.grid_of(launch)[1:] == (1, 1)
     return flat and launch.statement.type == "expression_statement" and _shared(launch) == "0"

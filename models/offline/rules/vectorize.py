@@ -136,7 +136,7 @@ class Vectorize(KernelRule):
                 return None
             code = "".join(f"{text(n)}\n" for n in between) + code
         edits = [(start, end, indented(code, loop.node.start_point.column).lstrip())]
-        if batch > 1 and not all(_few_threads(source, launch) for launch in kernel.launches):
+        if batch > 1 and not (own and all(_few_threads(source, launch) for launch in kernel.launches)):
             edits += _bounded(kernel)
         if own:
             helper = BLOCKS_FOR if batch == 1 else BLOCKS_FOR_PAIRS
@@ -275,11 +275,14 @@ def _few_threads(source: Source, launch: Launch) -> bool:
 
 
 def _bounded(kernel: Kernel) -> list[tuple[int, int, str]]:
-    """Return the edit that keeps the registers of a kernel few enough for a block of 1024 threads."""
+    """Return the edit that keeps the registers of a kernel few enough for a block of 1024 threads, but no fewer.
+
+    Without a number of blocks the compiler saves registers for more of them, and loads one vector after another.
+    """
     name = kernel.declarator.child_by_field_name("declarator")
     if name is None or any(n.type == "launch_bounds" for n in walk(kernel.node)):
         return []
-    return [(name.start_byte, name.start_byte, "__launch_bounds__(1024) ")]
+    return [(name.start_byte, name.start_byte, "__launch_bounds__(1024, 1) ")]
 
 
 def without_constant(offset: Poly) -> Poly:

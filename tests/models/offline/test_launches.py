@@ -73,6 +73,111 @@ def test_other_sums_keep_their_launches(old: str, new: str) -> None:
     assert changes("partial_sums", reduced(MEAN.replace(old, new, 1))) is None
 
 
+TOTAL = """#include <cuda_runtime.h>
+__global__ void add(float* total, const float* a, int n) {
+    float sum = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += a[i];
+    atomicAdd(total, sum);
+}
+extern "C" cudaError_t total(float* total, const float* a, int n, void* workspace, size_t bytes, cudaStream_t stream) {
+    cudaError_t error = cudaMemsetAsync(total, 0, sizeof(float), stream);
+    if (error != cudaSuccess) return error;
+    int items = n;
+    add<<<(n + 255) / 256, 256, 0, stream>>>(total, a, n);
+    return cudaGetLastError();
+}
+"""
+
+
+def test_a_small_sum_is_stored_by_one_block_and_a_large_one_added_by_many() -> None:
+    changed = changes("one_block_if_small", reduced(TOTAL))
+    assert changed is not None
+    assert "const bool alone = n <= 25600;\n    cudaError_t error = alone ? cudaSuccess : cudaMemsetAsync(" in changed
+    assert (
+        "add<<<alone ? 1 : blocks_up_to(n, 256, blocks_of_processor * 132), alone ? 1024 : 256, 0, stream>>>" in changed
+    )
+    assert "if (threadIdx.x == 0 && gridDim.x > 1) atomicAdd(total, block_total);" in changed
+    assert "if (threadIdx.x == 0 && gridDim.x == 1) *total = block_total;" in changed
+    assert changes("one_block_if_small", changed) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("cudaMemsetAsync(total, 0,", "cudaMemsetAsync(total, 1,"),  # it is added to something
+        ("sizeof(float), stream", "2 * sizeof(float), stream"),  # the element after it is cleared as well
+        ("sizeof(float), stream", "sizeof(float), 0"),  # on another stream
+        ("    int items = n;", "    n = n / 2;"),  # the number of items is not known yet
+        ("    int items = n;", "    other<<<1, 1, 0, stream>>>(total);"),  # something comes between
+        ("sum += a[i];", "sum += a[i] + threadIdx.x;"),  # the shape of the grid shows in the result
+        ("atomicAdd(total, sum);", "atomicAdd(total + 1, sum);"),  # another element is added to
+    ],
+)
+def test_other_sums_are_cleared_and_added_to(old: str, new: str) -> None:
+    assert old in TOTAL
+    source = changes("block_reduce", TOTAL.replace(old, new, 1)) or TOTAL
+    assert changes("one_block_if_small", source) is None
+
+
+# --- idle turns ------------------------------------------------------------------------------------------------------
+
+THIRDS = """#include <cuda_runtime.h>
+__global__ void thirds(float* total, const float* a, float by, int n) {
+    float sum = 0.0f;
+    const long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += step) {
+        const float scale = by / 3.0f;
+        const int last = n - 2;
+        if (i % 3 == 0 && i + 1 < last) {
+            const float pair = a[i] + a[i + 1];
+            sum += scale * pair;
+        }
+        if (i == last - 1) {
+            sum += a[i];
+        }
+    }
+    atomicAdd(total, sum);
+}
+extern "C" cudaError_t run(float* total, const float* a, float by, int n, void* w, size_t bytes, cudaStream_t stream) {
+    thirds<<<(n + 255) / 256, 256, 0, stream>>>(total, a, by, n);
+    return cudaGetLastError();
+}
+"""
+
+
+def test_only_turns_with_work_are_dealt_out() -> None:
+    changed = changes("skip_idle_turns", THIRDS)
+    assert changed is not None
+    assert "first = 3 * (blockIdx.x * (long long)blockDim.x + threadIdx.x); first < n;" in changed
+    assert "if (i < n && i + 1 < last) {" in changed
+    assert "% 3" not in changed
+    assert "const long long i = last - 1;" in changed
+    assert changed.index("const float scale") < changed.index("for (long long first")
+    assert changes("skip_idle_turns", changed) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("i % 3 == 0", "i % 3 == 1"),  # not a multiple
+        ("const int last = n - 2;", "const int last = n - i;"),  # another in every turn
+        (
+            "const int last = n - 2;",
+            "const int last = n / (n - 2);",
+        ),  # done without turns, too
+        ("sum += scale * pair;", "sum = scale * pair;"),  # the last turn counts
+        ("sum += a[i];", "sum += sum > 1.0f ? a[i] : 0.0f;"),  # the order counts
+        ("i + 1 < last", "a[i] > 0.0f"),  # data decide
+        ("i == last - 1", "i == by"),  # not a whole number
+        ("a[i] + a[i + 1]", "a[i] + (by > 0.0f ? a[i + 1] : 0.0f)"),  # perhaps not there
+        ("long long i", "unsigned i"),  # it wraps around
+    ],
+)
+def test_loops_with_other_tests_stay(old: str, new: str) -> None:
+    assert old in THIRDS
+    assert changes("skip_idle_turns", THIRDS.replace(old, new, 1)) is None
+
+
 # --- scans -----------------------------------------------------------------------------------------------------------
 
 
