@@ -65,9 +65,9 @@ def test_the_better_half_goes_on_and_only_survivors_are_profiled(bench: Bench) -
     assert (result.run, result.status, result.gain) == (names[1], "improved", 3.63)
     assert result.runs == tuple(names)
     candidates = [name for name, _ in bench.tool_calls if name == "run_kernel"]
-    assert len(candidates) == 4 + 7 + 1, "four baselines, seven candidates, the winner once more"
+    assert len(candidates) == 1 + 7 + 1, "one baseline for all, seven candidates, the winner once more"
     profiles = [name for name, _ in bench.tool_calls if name == "ncu"]
-    assert len(profiles) == 4 + 3 + 1, "baselines; what goes on in the second and third rung; the last round's best"
+    assert len(profiles) == 1 + 3 + 1, "the baseline; what goes on in the second and third rung; the last round's best"
     assert result.cost.calls == 3 * 7 == len(bench.asked)
     assert [look(name, home=bench.home).status for name in names] == ["interrupted", "improved"] + ["interrupted"] * 2
 

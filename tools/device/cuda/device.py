@@ -108,11 +108,7 @@ class CudaDevice:
             return nvcc_build(candidate, task.contract, self.facts.arch, toolkit=self.toolkit)
 
     def open(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
-        """Start a process with this library loaded; no start disturbs a timing."""
-        with gpu_lock(self.facts.uuid, f"checking {task.name}-{precision}"):
-            return self._start(build, task, precision)
-
-    def _start(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
+        """Start a process with this library loaded. Of other processes' timings that disturbs a call at most."""
         with phase("start"):
             return RunnerProcess(
                 self.host_program, Path(build.library), task, precision, limits=_LIMITS, environment=self.environment,
@@ -137,7 +133,7 @@ class CudaDevice:
         cases: Sequence[Case],
         to_beat: float | None = None,
     ) -> Speedup:
-        """Time baseline and candidate, in pairs of processes that take turns, under the GPU's lock.
+        """Time baseline and candidate, in pairs of processes that take turns; a pair is timed under the GPU's lock.
 
         With `to_beat`, a gain, it ends as soon as it is known whether the candidate gains more.
 
@@ -156,10 +152,10 @@ class CudaDevice:
             readings.append(clocks)
             return float(clocks.sm_mhz)
 
-        with gpu_lock(self.facts.uuid, f"timing {task.name}-{precision}"), phase("time"):
+        with phase("time"):
             speedup = compare_on_gpu(
-                lambda side: self._start(builds[side], task, precision), task, precision, data, self.gpu, sm_clock_mhz,
-                to_beat,
+                lambda side: self.open(builds[side], task, precision), task, precision, data, self.gpu, sm_clock_mhz,
+                to_beat, hold=lambda: gpu_lock(self.facts.uuid, f"timing {task.name}-{precision}"),
             )  # fmt: skip
         notes = list(speedup.notes)
         if slowed := sorted({reason for reading in readings for reason in reading.throttles}):
@@ -185,14 +181,11 @@ class CudaDevice:
 
     def _profile(self, build: Build, task: Task, precision: Precision, case: Case) -> Profile:
         arrays = case_arrays(task, precision, case)
-        with (
-            phase("profile"),
-            gpu_lock(self.facts.uuid, f"profiling {task.name}-{precision}"),
-            tempfile.TemporaryDirectory() as folder,
-        ):
+        with phase("profile"), tempfile.TemporaryDirectory() as folder:
             return profile_with_ncu(
                 self.host_program, build, task, precision, case, arrays, gpu=self.facts.gpu,
                 environment=self.environment, folder=Path(folder),
+                hold=lambda: gpu_lock(self.facts.uuid, f"profiling {task.name}-{precision}"),
             )  # fmt: skip
 
     def sanitize(
@@ -205,10 +198,10 @@ class CudaDevice:
         """
         seed = secrets.randbits(63)
         data = [(case, case_arrays(task, precision, case, seed)) for case in cases]
-        with gpu_lock(self.facts.uuid, f"sanitizing {task.name}-{precision}"), tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder:
             return sanitize_with_compute_sanitizer(
                 self.host_program, build, task, precision, data, seed=seed, environment=self.environment,
-                folder=Path(folder),
+                folder=Path(folder), hold=lambda: gpu_lock(self.facts.uuid, f"sanitizing {task.name}-{precision}"),
             )  # fmt: skip
 
     def calibrate(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from ....benchmark.task import Case
@@ -10,6 +10,8 @@ from ....benchmark.task import Case
 Side = Literal["baseline", "candidate"]
 SIDES: Final[tuple[Side, Side]] = ("baseline", "candidate")
 
+_CLOSER_LOOK: Final = 5
+"""Processes of a candidate before it is said that most of them show something."""
 _DEAR_BYTES: Final = 256 << 20
 """To put so much on the device takes longer than most calls."""
 
@@ -75,6 +77,11 @@ class CaseTimes:
     def of(self, side: Side) -> SideTimes:
         """Return what was measured of one library."""
         return self.baseline if side == "baseline" else self.candidate
+
+    def look_closer(self) -> None:
+        """Time the candidate in some processes more: a busy host may have disturbed what was seen so far."""
+        if (plan := self.candidate.plan) is not None:
+            self.candidate.plan = replace(plan, processes=max(plan.processes, _CLOSER_LOOK))
 
     def sides(self, process: int) -> tuple[Side, ...]:
         """Return which libraries are timed in their process of this number."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,7 @@ from ....benchmark.contract import Precision
 from ....benchmark.task import Case, Task
 from ...profile.ncu_csv import kernel_name
 from ...records import Build, CaseEvidence
-from ..port import Unsupported
+from ..port import CallResult, Unsupported
 from ..runner.client import Limits, RunnerFault, RunnerProcess
 from .toolkit import find_tool
 
@@ -63,8 +64,11 @@ def sanitize_with_compute_sanitizer(
     environment: Mapping[str, str],
     folder: Path,
     tools: Sequence[str] = TOOLS,
+    hold: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> tuple[CaseEvidence, ...]:
     """Return what the tools report of one call at each case, one record each; empty if they report nothing.
+
+    `hold` returns a context that has the GPU to itself: the calls are made in it, and the tools start and end outside.
 
     Raises:
         Unsupported: compute-sanitizer is not installed, or it refuses this GPU.
@@ -73,23 +77,28 @@ def sanitize_with_compute_sanitizer(
     if sanitizer is None:
         raise Unsupported("compute-sanitizer was not found: install it with the CUDA toolkit and put it on PATH")
 
-    def reports_of(tool: str, number: int) -> list[str]:
-        case, arrays = data[number]
+    def started(tool: str, number: int) -> RunnerProcess:
         log = folder / f"{tool}-{number}.log"
         wrapper = [str(sanitizer), "--tool", tool, "--log-file", str(log), "--print-limit", "20"]
         if tool == "memcheck":  # errors of API calls show in the call's own result
             wrapper += ["--report-api-errors", "no"]
-        try:
-            # No guard bands: a tool sees where each buffer really ends. Nor poison for initcheck: it counts as written.
-            with RunnerProcess(
+        # No guard bands: a tool sees where each buffer really ends.
+        return stack.enter_context(
+            RunnerProcess(
                 executable, Path(build.library), task, precision, limits=_LIMITS, environment=environment,
                 wrapper=wrapper, guard_bytes=0,
-            ) as runner:  # fmt: skip
-                runner.load_case(case, arrays)
-                result = runner.call(poison=-1 if tool == "initcheck" else 0xFF)
-                runner.finish(60)
-        except RunnerFault as fault:
-            raise Unsupported(f"compute-sanitizer --tool {tool} does not run here: {fault}") from None
+            )
+        )  # fmt: skip
+
+    def called(runner: RunnerProcess, tool: str, number: int) -> CallResult:
+        case, arrays = data[number]
+        runner.load_case(case, arrays)
+        # No poison for initcheck: it counts as written.
+        return runner.call(poison=-1 if tool == "initcheck" else 0xFF)
+
+    def reports_of(runner: RunnerProcess, result: CallResult, tool: str, number: int) -> list[str]:
+        runner.finish(60)
+        log = folder / f"{tool}-{number}.log"
         text = log.read_text(errors="replace") if log.is_file() else ""
         if refused := re.search(_REFUSED, text):
             raise Unsupported(f"compute-sanitizer --tool {tool} does not run here: {refused[0]}")
@@ -100,8 +109,15 @@ def sanitize_with_compute_sanitizer(
 
     # Most of a tool's time is its start: all start at once.
     pieces = [(tool, number) for number in range(len(data)) for tool in tools]
-    with ThreadPoolExecutor(len(pieces)) as pool:
-        reports = pool.map(reports_of, *zip(*pieces, strict=True))
+    tool_of, number_of = zip(*pieces, strict=True)
+    with ThreadPoolExecutor(len(pieces)) as pool, ExitStack() as stack:
+        try:
+            runners = list(pool.map(started, tool_of, number_of))
+            with hold():
+                results = list(pool.map(called, runners, tool_of, number_of))
+            reports = list(pool.map(reports_of, runners, results, tool_of, number_of))
+        except RunnerFault as fault:
+            raise Unsupported(f"compute-sanitizer does not run here: {fault}") from None
     return tuple(
         CaseEvidence(case=data[number][0].name, set=data[number][0].set, seed=seed, ok=False, reason=reason)
         for (_, number), found in zip(pieces, reports, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,7 @@ from ..port import CallFailed, CallResult
 from ..runner.client import RunnerProcess, TimedCalls
 from .gains import mean_gain, speedup_of
 from .samples import SIDES, CaseTimes, Side, schedule
-from .suspicion import Wanted, clocks_of, unlike_the_baseline, worse_when_timed
+from .suspicion import Wanted, clocks_of, unlike_other_clocks, unlike_the_baseline, worse_when_timed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +50,10 @@ def compare_on_gpu(
     gpu: GpuModel,
     sm_clock_mhz: Callable[[Runners], float | None],
     to_beat: float | None = None,
+    hold: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Speedup:
-    """Time both libraries at these cases, in several pairs of processes; the caller holds the GPU's lock.
+    """Time both libraries at these cases, in several pairs of processes. `hold` returns a context that has the GPU to
+    itself: a pair is timed in it, and starts and ends outside.
 
     A library whose calls are long drops out of the later pairs (see `schedule`), and a clear gain needs no more pairs,
     nor does one of which it is known whether it is more than `to_beat`.
@@ -74,14 +77,18 @@ def compare_on_gpu(
                 runners = {side: start.result() for side, start in starting.items() if start.exception() is None}
                 for start in starting.values():
                     start.result()
-                _must(next(iter(runners.values())).time("empty", _WAKING_CALLS), sides[0])
                 empty_calls = max(6, _EMPTY_CALLS // len(data))
-                for one, (_, arrays, truth) in zip(times, data, strict=True):
-                    time_case(runners, task, precision, one, arrays, truth, pair, empty_calls, pool)
-                    if pair == 0:
-                        clocks.append(sm_clock_mhz(runners))
+                with hold():
+                    _must(next(iter(runners.values())).time("empty", _WAKING_CALLS), sides[0])
+                    for one, (_, arrays, truth) in zip(times, data, strict=True):
+                        time_case(runners, task, precision, one, arrays, truth, pair, empty_calls, pool)
+                        if pair == 0:
+                            clocks.append(sm_clock_mhz(runners))
                 pair += 1
-                if pair >= _DECIDED_AFTER and _enough(mean_gain(times), pair, to_beat):
+                accused = [one for one in times if unlike_other_clocks(one)]
+                for one in accused:
+                    one.look_closer()
+                if not accused and pair >= _DECIDED_AFTER and _enough(mean_gain(times), pair, to_beat):
                     break
         finally:
             wait([pool.submit(runner.close) for runner in runners.values()])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,15 +31,13 @@ def taking(microseconds: float, body: str = GOOD, wall: float | None = None) -> 
     return f"{{ {claims} {body.strip()[1:]}"
 
 
-def compared(
-    start: Start, baseline: str, candidate: str, *cases: Case, min_bytes: int = 0, to_beat: float | None = None
-) -> Speedup:
+def compared(start: Start, baseline: str, candidate: str, *cases: Case, min_bytes: int = 0, **options: Any) -> Speedup:
     task = dataclasses.replace(make_task(), min_bytes=lambda s, p: min_bytes, complexity=lambda s: s["N"])
     sources = {"baseline": baseline, "candidate": candidate}
     return compare_on_gpu(
         lambda side: start(sources[side]), task, Precision.FP32,
         [(case, make_arrays(n := case.sizes["N"]), truth(n)) for case in cases or (make_case(1000),)], gpu_model(),
-        lambda _: 1980.0, to_beat,
+        lambda _: 1980.0, **options,
     )  # fmt: skip
 
 
@@ -224,6 +224,41 @@ def test_a_gain_that_may_or_may_not_be_above_the_one_to_beat_needs_all_pairs() -
     assert [_enough(gain, pairs=3, to_beat=beat) for beat in (1.8, 1.95, 2.03, 2.2)] == [True, False, False, True]
     rough = Interval(value=2.0, low=1.6, high=2.4)
     assert [_enough(rough, pairs=3, to_beat=beat) for beat in (1.0, 3.0)] == [False, True]
+
+
+@pytest.mark.parametrize(("late", "suspect"), [((1,), False), ((0, 1, 2), True)])
+def test_what_a_busy_host_does_to_a_process_or_two_is_no_suspicion(
+    start: Start, late: Sequence[int], suspect: bool
+) -> None:
+    """The host's clock saw more than a candidate claims: in one of its first processes, or in most."""
+    count = iter(range(100))
+    body = taking(4_000).replace("{", '{ setenv("FAKE_WALL_US", getenv("WALL_US"), 1);', 1)
+
+    def opened(text: str) -> RunnerProcess:
+        if text != body:
+            return start(text)
+        return start(text, environment={"WALL_US": "9000" if next(count) in late else "4100"})
+
+    speedup = compared(opened, taking(4_000), body)
+    assert any(note.startswith("suspect: claims") for note in speedup.notes) == suspect
+    assert {t.samples for t in speedup.timings if (t.method, t.library) == ("cold", "candidate")} == {5}
+
+
+def test_the_gpu_is_held_while_a_pair_is_timed_and_not_while_it_starts(start: Start) -> None:
+    seen = []
+
+    @contextlib.contextmanager
+    def hold() -> Iterator[None]:
+        seen.append("held")
+        yield
+        seen.append("free")
+
+    def opened(text: str) -> RunnerProcess:
+        seen.append("start")
+        return start(text)
+
+    compared(opened, taking(100), taking(50), hold=hold)
+    assert seen == ["start", "start", "held", "free"] * 3
 
 
 def test_cases_timed_in_different_processes_share_a_mean(start: Start) -> None:
