@@ -5,6 +5,7 @@ from __future__ import annotations
 from .rule import Rule
 from .rules.block_reduce import BlockReduce
 from .rules.block_scan import BlockScan
+from .rules.early_launch import EarlyLaunch
 from .rules.fixed_window import FixedWindow
 from .rules.flatten import Flatten
 from .rules.float_literals import FloatLiterals
@@ -63,6 +64,7 @@ RULES: tuple[Rule, ...] = tuple(
             NarrowIndex(),
             FixedWindow(),
             Restrict(),
+            EarlyLaunch(),
         ),
         key=lambda rule: -rule.worth,
     )

@@ -1,0 +1,87 @@
+"""Launches with programmatic dependence: which ones, and what a kernel that is there early may not do."""
+
+from __future__ import annotations
+
+import pytest
+from cudamaster.models.offline.catalog import rule_named
+from cudamaster.models.offline.rule import Setting
+from cudamaster.models.offline.syntax import Source
+
+WAIT = "cudaGridDependencySynchronize();"
+
+TWO = """#include <cuda_runtime.h>
+__global__ void part(float* __restrict__ sums, const float* __restrict__ a, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&sums[i % 7], a[i]);
+}
+__global__ void finish(float* __restrict__ out, const float* __restrict__ sums, const float* __restrict__ a) {
+    out[threadIdx.x] = sums[threadIdx.x] + a[0];
+}
+extern "C" size_t f_workspace_bytes(int n) { return 28; }
+extern "C" cudaError_t f(float* out, const float* a, int n, void* workspace, size_t bytes, cudaStream_t stream) {
+    float* sums = (float*)workspace;
+    cudaError_t error = cudaMemsetAsync(sums, 0, 28, stream);
+    if (error != cudaSuccess) return error;
+    part<<<n / 256 + 1, 256, 0, stream>>>(sums, a, n);
+    finish<<<1, 7, 0, stream>>>(out, sums, a);
+    return cudaGetLastError();
+}
+"""
+
+
+def changed(source: str, *, tensor_cores: bool = True) -> str | None:
+    rule = rule_named("early_launch")
+    assert rule is not None
+    return rule.changes(Source(source), Setting(tensor_cores=tensor_cores))
+
+
+def test_what_follows_a_launch_is_launched_early_and_waits() -> None:
+    code = changed(TWO)
+    assert code is not None
+    assert "cudaMemsetAsync" not in code
+    assert "error = clear(sums, 28, stream);" in code
+    assert "launch_early(part, n / 256 + 1, 256, 0, stream, sums, a, n);" in code
+    assert "launch_early(finish, 1, 7, 0, stream, out, sums, a);" in code
+    assert code.count(WAIT) == 2
+    assert not Source(code).root.has_error
+    assert changed(code) is None
+
+
+def test_what_another_kernel_wrote_is_not_said_to_be_constant() -> None:
+    code = changed(TWO)
+    assert code is not None
+    head = code[code.index("void finish") : code.index("{", code.index("void finish"))]
+    assert "__restrict__ a" in head, "an input of the call is the same before and after"
+    assert head.count("__restrict__") == 1
+
+
+def test_the_first_launch_stays_plain() -> None:
+    code = changed(TWO.replace("cudaError_t error = cudaMemsetAsync(sums, 0, 28, stream);", "cudaError_t error{};"))
+    assert code is not None
+    assert "part<<<" in code
+    assert code.count(WAIT) == 1
+    assert code.count("cudaTriggerProgrammaticLaunchCompletion();") == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('extern "C" cudaError_t', "static cudaError_t"),  # who calls it is not known
+        ("cudaMemsetAsync(sums, 0, 28, stream)", "cudaMemsetAsync(sums, 255, 28, stream)"),
+    ],
+)
+def test_other_launches_and_fills_stay(old: str, new: str) -> None:
+    code = changed(TWO.replace(old, new))
+    assert code is None or new in code
+
+
+def test_kernels_in_two_branches_do_not_follow_one_another() -> None:
+    head, tail = TWO.split("    part<<<")
+    head = head.replace("cudaMemsetAsync(sums, 0, 28, stream)", "cudaSuccess")
+    branches = tail.replace("    finish<<<", "    else finish<<<", 1)
+    assert changed(f"{head}    if (n > 9) part<<<{branches}") is None
+
+
+def test_a_device_without_such_launches_keeps_plain_ones() -> None:
+    assert changed(TWO, tensor_cores=False) is None
+    assert changed(TWO.replace("a[i])", "__ldg(&a[i]))").replace("+ a[0]", "+ __ldg(a)")) is None
