@@ -13,7 +13,7 @@ from .rules.fuse_launches import FuseLaunches
 from .rules.fuse_levels import FuseLevels
 from .rules.grid_stride import GridStride
 from .rules.hoist_columns import HoistColumns
-from .rules.join_border import JoinBorder
+from .rules.log_in_sums import LogInSums
 from .rules.march_rows import MarchRows
 from .rules.narrow_index import NarrowIndex
 from .rules.one_block import OneBlock
@@ -44,7 +44,6 @@ RULES: tuple[Rule, ...] = tuple(
             GridStride(),
             BlockReduce(),
             VectorColumns(),
-            JoinBorder(),
             MarchRows(),
             SwapAxes(),
             TileTranspose(),
@@ -61,6 +60,7 @@ RULES: tuple[Rule, ...] = tuple(
             Vectorize(),
             HoistColumns(),
             ShareTrigonometry(),
+            LogInSums(),
             NarrowIndex(),
             FixedWindow(),
             Restrict(),

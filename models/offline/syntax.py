@@ -362,7 +362,7 @@ class Source:
         node = self.functions.get(name) or self.functions.get(name.split("::")[-1])
         if node is None or name in seen:
             return False
-        code = code_only(text(node))
+        code = code_only(text(node)).removeprefix("static ")
         if re.search(
             r"\batomic|__shared__|__sync|__shfl|\bstatic\b|\basm\b|threadIdx|blockIdx|&|\*\s*\w+\s*=[^=]", code
         ):

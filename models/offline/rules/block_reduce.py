@@ -10,9 +10,23 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from ..emit import BLOCKS_UP_TO, configuration_edits, dedented, helper_name, indented, on_host, with_helper
-from ..loops import ParallelLoop, global_index, parallel_loops
+from ..loops import ParallelLoop, effects_known, global_index, parallel_loops
 from ..rule import KernelRule, Setting
-from ..syntax import Kernel, Source, code_only, declared_name, edited, parsed, real, squeezed, text, walk, within
+from ..syntax import (
+    SIZES,
+    Kernel,
+    Source,
+    code_only,
+    coefficient,
+    declared_name,
+    edited,
+    parsed,
+    real,
+    squeezed,
+    text,
+    walk,
+    within,
+)
 from ..tuning import tunable
 
 BLOCK_SUM = """\
@@ -107,6 +121,7 @@ class BlockReduce(KernelRule):
         # Loads behind a test of the index are made one at a time: more threads must take the place of more loads.
         tests = [text(n.child_by_field_name("condition")) for n in loop.inside if n.type == "if_statement"]
         tested = any(re.search(rf"\b{loop.variable}\b", test) for test in tests)
+        together = 1 if tested else _in_vectors(kernel, loop)
         each, each_line = tunable(source, "blocks_of_processor", (8, 4, 2, 1) if tested else (4, 2, 1, 8))
         for launch in kernel.launches:
             block = source.block_of(launch)
@@ -118,7 +133,10 @@ class BlockReduce(KernelRule):
                 if count is None:
                     return None
                 most = f"{each} * {setting.multiprocessors}"
-                grid = f"{blocks_up_to}({count}, {threads or text(launch.configuration[1])}, {most})"
+                items = threads or text(launch.configuration[1])
+                if together > 1:
+                    items = f"{items} * {together}" if re.fullmatch(r"\w+", items) else f"({items}) * {together}"
+                grid = f"{blocks_up_to}({count}, {items}, {most})"
             edits += configuration_edits(launch, grid=grid, block=threads)
         result = edited(source.text, edits)
         if sized:
@@ -167,6 +185,15 @@ class BlockReduce(KernelRule):
 
 def _called(node: Node) -> str:
     return text(node.child_by_field_name("function"))
+
+
+def _in_vectors(kernel: Kernel, loop: ParallelLoop) -> int:
+    """Return how many items make 16 bytes if a loop reads its arrays element by element, else 1."""
+    accesses = loop.accesses()
+    sizes = {SIZES.get(p.type, 16) for root, *_ in accesses if (p := kernel.parameter(root)) is not None}
+    straight = all(coefficient(index, loop.variable) == {(): 1} for _, index, *_ in accesses)
+    plain = effects_known(loop, adding=True) and not loop.leaves("for_statement", "while_statement")
+    return 16 // min(sizes) if sizes and straight and plain else 1
 
 
 def _uniform(kernel: Kernel, target: Node) -> bool:

@@ -114,6 +114,11 @@ COLUMN_HELPERS = {
     "min": ("column_min", COLUMN.format(title="Minimum", joined="fminf(value, other)")),
 }
 
+_DEAR = ("sqrtf", "rsqrtf", "expf", "logf", "powf")
+
+ROWS_AHEAD = 8
+"""Rows of a column that a thread has loads under way for."""
+
 HELPERS = {
     "sum": ("row_sum", ROW_SUM),
     "max": ("row_max", ROW_EXTREME.format(title="Maximum", op="fmaxf")),
@@ -361,8 +366,9 @@ class RowCooperative(KernelRule):
                         lines.append(f"if ({lane} != 0) {name} = 0.0f;")
                 turn = item.variable
                 kind = "int" if text(initializer).startswith("int ") else "long long"
+                ahead = self._ahead(kernel, item, begin) if columns else None
                 head = f"for ({kind} {turn} = {begin}; {turn} < {text(item.bound)}; {turn} += {lanes}) "
-                lines.append(head + dedented(text(body)))
+                lines.append(ahead or head + dedented(text(body)))
                 for name, operation in item.accumulators.items():
                     helper = helper_name(source, *helpers[operation])
                     lines.append(f"{name} = {helper}({name});")
@@ -379,6 +385,73 @@ class RowCooperative(KernelRule):
             else:
                 return None
         return fresh(source, "\n".join(lines)), used
+
+    @staticmethod
+    def _ahead(kernel: Kernel, item: Shared, begin: str) -> str | None:
+        """Write a loop down a column that loads for several rows before it uses the first."""
+        inside = statements(item.node.child_by_field_name("body"))
+        loads = [a for s in inside for a in kernel.accesses_in(s) if a.root not in kernel.written_roots]
+        plain = all(n.type in ("declaration", "expression_statement") for n in inside)
+        branching = any(n.type == "conditional_expression" or text(n) in ("&&", "||") for s in inside for n in walk(s))
+        own = {
+            declared_name(c) for n in inside if n.type == "declaration" for c in n.children_by_field_name("declarator")
+        }
+        places = {squeezed(a.node): a for a in loads}
+        types = {code: p.type for code, a in places.items() if (p := kernel.parameter(a.root)) is not None}
+        moving = [code for code, a in places.items() if shows(a.index, item.variable)]
+        if not moving or not plain or branching or len(types) != len(places):
+            return None
+        row, bound = item.variable, text(item.bound)
+        # A place that is computed in the loop is written out as what it is.
+        names = {text(n) for a in loads for n in walk(a.node) if n.type == "identifier"}
+        known = {n: f"({text(kernel.locals[n])})" for n in names & own if n in kernel.locals}
+        if names & own - set(known):
+            return None
+        head = f"const long long {row} = @first + @turn * (long long)blockDim.y;\nif ({row} < {bound}) {{"
+        numbers = {code: number for number, code in enumerate(places)}
+        arrays = {code: f"@ahead_{n}" + ("[@turn]" if code in moving else "") for code, n in numbers.items()}
+        written = {code: substitute(text(a.node), known) for code, a in places.items()}
+        declared = "\n".join(
+            f"{types[code]} @ahead_{n}[{ROWS_AHEAD}] = {{}};"
+            if code in moving
+            else f"const {types[code]} @ahead_{n} = {written[code]};"
+            for code, n in numbers.items()
+        )
+        first = "\n".join(f"{arrays[code]} = {written[code]};" for code in moving)
+        changing = own | assigned_names(item.node) | {row}
+
+        def loaded(node: Node) -> list[tuple[int, int, str]]:
+            return [(*id_of(a.node), arrays[squeezed(a.node)]) for a in loads if within(a.node, node)]
+
+        def rewritten(node: Node, edits: list[tuple[int, int, str]]) -> str:
+            return edited(text(node), [(a - node.start_byte, b - node.start_byte, new) for a, b, new in edits])
+
+        then = []
+        for node in inside:
+            edits = loaded(node)
+            # What is the same for all rows is computed once.
+            for call in walk(node):
+                name = text(call.child_by_field_name("function")) if call.type == "call_expression" else ""
+                named = {text(n) for n in walk(call) if n.type == "identifier"}
+                if name not in _DEAR or named & changing or any(code in squeezed(call) for code in moving):
+                    continue
+                same = f"@same_{call.start_byte}"
+                declared += f"\nconst float {same} = {rewritten(call, loaded(call))};"
+                edits = [e for e in edits if not (call.start_byte <= e[0] and e[1] <= call.end_byte)]
+                edits.append((*id_of(call), same))
+                break
+            then.append(dedented(rewritten(node, edits)))
+
+        def turns(code: str) -> str:
+            each = f"{head}\n{indented(code, 4)}\n}}"
+            return f"#pragma unroll\nfor (int @turn = 0; @turn < {ROWS_AHEAD}; ++@turn) {{\n{indented(each, 4)}\n}}"
+
+        whole = f"{declared}\n{turns(first)}\n{turns(chr(10).join(then))}"
+        return f"""\
+#pragma unroll 1
+for (long long @first = {begin}; @first < {bound}; @first += {ROWS_AHEAD} * (long long)blockDim.y) {{
+{indented(whole, 4)}
+}}"""
 
 
 def _adds(node: Node) -> bool:

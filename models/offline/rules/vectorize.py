@@ -32,7 +32,9 @@ from ..syntax import (
     coefficient,
     edited,
     how_used,
+    real,
     shows,
+    statements,
     text,
     walk,
     within,
@@ -224,7 +226,7 @@ class Vectorize(KernelRule):
                 stores.append(f"{cast} = {one};")
             for node in stream.nodes:
                 taken[(node.start_byte, node.end_byte)] = f"{one}.at[{item}]"
-        wide_body = "\n".join(dedented(_replaced(n, taken)) for n in loop.body)
+        wide_body = "\n".join(dedented(_unbranched(source, n, taken) or _replaced(n, taken)) for n in loop.body)
         plain_body = "\n".join(dedented(text(n)) for n in loop.body)
         needs_index = re.search(rf"\b{re.escape(name)}\b", wide_body) is not None
         use = [
@@ -367,6 +369,35 @@ def _statement(node: Node) -> Node:
 def _address_taken(node: Node) -> bool:
     parent = node.parent
     return parent is not None and parent.type == "pointer_expression" and how_used(node) == (True, True)
+
+
+def _unbranched(source: Source, node: Node, taken: dict[tuple[int, int], str]) -> str | None:
+    """Return `if (test) total += value;` so that a dear value is computed in any case, and added if the test holds.
+
+    The values of neighbouring elements overlap then, where a branch each would keep them apart. None if it is another
+    statement, or if the value could fault where the test does not hold: what it loads must be loaded already.
+    """
+    inner = statements(node.child_by_field_name("consequence")) if node.type == "if_statement" else ()
+    test = node.child_by_field_name("condition")
+    if len(inner) != 1 or test is None or node.child_by_field_name("alternative") is not None:
+        return None
+    added = real(inner[0].named_children)[0] if inner[0].type == "expression_statement" else None
+    sign = text(added.child_by_field_name("operator")) if added is not None else ""
+    if added is None or added.type != "assignment_expression" or sign not in ("+=", "-="):
+        return None
+    target, value = added.child_by_field_name("left"), added.child_by_field_name("right")
+    if target is None or value is None or target.type != "identifier" or not calls(value) - CHEAP:
+        return None
+    loads = [n for n in walk(value) if n.type in ("subscript_expression", "pointer_expression")]
+    faults = [n for n in walk(value) if text(n.child_by_field_name("operator")) in ("/", "%")]
+    if faults or any((n.start_byte, n.end_byte) not in taken for n in loads):
+        return None
+    term = source.unique("term")
+    total = text(target)
+    return (
+        f"const decltype({total}) {term} = {_replaced(value, taken)};\n"
+        f"{total} {sign} {_replaced(test, taken)} ? {term} : 0;"
+    )
 
 
 def _replaced(node: Node, taken: dict[tuple[int, int], str]) -> str:

@@ -93,9 +93,7 @@ def test_a_small_sum_is_stored_by_one_block_and_a_large_one_added_by_many() -> N
     changed = changes("one_block_if_small", reduced(TOTAL))
     assert changed is not None
     assert "const bool alone = n <= 25600;\n    cudaError_t error = alone ? cudaSuccess : cudaMemsetAsync(" in changed
-    assert (
-        "add<<<alone ? 1 : blocks_up_to(n, 256, blocks_of_processor * 132), alone ? 1024 : 256, 0, stream>>>" in changed
-    )
+    assert "add<<<alone ? 1 : blocks_up_to(n, 256 * 4, blocks_of_processor * 132), alone ? 1024 : 256, 0" in changed
     assert "if (threadIdx.x == 0 && gridDim.x > 1) atomicAdd(total, block_total);" in changed
     assert "if (threadIdx.x == 0 && gridDim.x == 1) *total = block_total;" in changed
     assert changes("one_block_if_small", changed) is None
@@ -117,6 +115,20 @@ def test_other_sums_are_cleared_and_added_to(old: str, new: str) -> None:
     assert old in TOTAL
     source = changes("block_reduce", TOTAL.replace(old, new, 1)) or TOTAL
     assert changes("one_block_if_small", source) is None
+
+
+# --- logarithms ------------------------------------------------------------------------------------------------------
+
+
+def test_only_logarithms_that_are_added_up_are_fast_and_only_far_from_one() -> None:
+    source = TOTAL.replace("sum += a[i];", "{ const float kept = logf(a[i]); sum -= logf(a[i]) + kept; }")
+    changed = changes("log_in_sums", source)
+    assert changed is not None
+    assert "const float kept = logf(a[i]);" in changed
+    assert "sum -= log_term(a[i]) + kept;" in changed
+    assert changed.index("value < 2.0f) return logf(value);") < changed.index("return __logf(value);")
+    assert changes("log_in_sums", TOTAL.replace("sum += a[i];", "sum = sum * logf(a[i]);")) is None
+    assert changes("log_in_sums", changed) is None
 
 
 # --- idle turns ------------------------------------------------------------------------------------------------------

@@ -287,6 +287,24 @@ def test_a_wide_scalar_is_narrowed_where_its_value_fits() -> None:
     assert "(double)((long long)n * n) < 2147483648.0" in changed
 
 
+@pytest.mark.parametrize(
+    ("value", "branch"),
+    [
+        ("logf(a[i])", False),
+        ("logf(a[i]) * a[i]", False),
+        ("logf(a[n - i])", True),  # not loaded yet
+        ("logf(a[i]) / n", True),  # it may fault
+        ("2.0f", True),  # cheap
+    ],
+)
+def test_a_dear_term_behind_a_test_is_computed_in_any_case(value: str, branch: bool) -> None:
+    body = "float sum = 0.0f;\nfor (int i = threadIdx.x; i < n; i += blockDim.x) { if (a[i] > 0.0f) sum += VALUE; }\n"
+    source = kernel(body.replace("VALUE", value) + "atomicAdd(b, sum);", "<<<1, 256, 0, stream>>>(a, b, n)")
+    changed = rule("vectorize").changes(source, Setting())
+    assert changed is not None
+    assert ("? term : 0;" in changed) is not branch
+
+
 def test_a_kernel_of_large_blocks_keeps_to_their_registers() -> None:
     body = "float sum = 0.0f;\nfor (int i = threadIdx.x; i < n; i += blockDim.x) sum += a[i];\natomicAdd(b, sum);"
     for threads in ("n", "1024", "512"):
