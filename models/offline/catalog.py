@@ -13,6 +13,7 @@ from .rules.fuse_launches import FuseLaunches
 from .rules.fuse_levels import FuseLevels
 from .rules.grid_stride import GridStride
 from .rules.hoist_columns import HoistColumns
+from .rules.join_border import JoinBorder
 from .rules.log_in_sums import LogInSums
 from .rules.march_rows import MarchRows
 from .rules.narrow_index import NarrowIndex
@@ -20,6 +21,7 @@ from .rules.one_block import OneBlock
 from .rules.own_sums import OwnSums
 from .rules.pack_items import PackItems
 from .rules.partial_sums import PartialSums
+from .rules.point_patches import PointPatches
 from .rules.rank_merge import RankMerge
 from .rules.restrict import Restrict
 from .rules.row_cooperative import RowCooperative
@@ -44,6 +46,8 @@ RULES: tuple[Rule, ...] = tuple(
             GridStride(),
             BlockReduce(),
             VectorColumns(),
+            JoinBorder(),
+            PointPatches(),
             MarchRows(),
             SwapAxes(),
             TileTranspose(),

@@ -53,10 +53,10 @@ class MarchRows(KernelRule):
             return None
         if not kernel.launches or not distinct_arguments(kernel) or "volatile" in text(kernel.node):
             return None
-        skipped, body = _skips(space)
-        if not _points_alone(kernel, space, skipped, body) or not _neighbours(kernel, body):
+        skipped, body = skips(space)
+        if not points_alone(kernel, space, skipped, body) or not _neighbours(kernel, body):
             return None
-        ordered = _by_speed(kernel, space, body)
+        ordered = by_speed(kernel, space, body)
         if ordered is None:
             return None
         source, (col, row, *planes) = kernel.source, ordered
@@ -137,7 +137,7 @@ def _any(conditions: list[Node]) -> str:
     return " || ".join(text(n) for n in conditions)
 
 
-def _skips(space: Space) -> tuple[list[Node], tuple[Node, ...]]:
+def skips(space: Space) -> tuple[list[Node], tuple[Node, ...]]:
     """Return the conditions under which a point is left out, and the body without them."""
     skipped = list(space.skipped)
     body: list[Node] = []
@@ -165,7 +165,7 @@ def _alternatives(condition: Node) -> list[Node]:
     return [*_alternatives(left), *_alternatives(right)]
 
 
-def _points_alone(kernel: Kernel, space: Space, skipped: list[Node], body: tuple[Node, ...]) -> bool:
+def points_alone(kernel: Kernel, space: Space, skipped: list[Node], body: tuple[Node, ...]) -> bool:
     """Return whether a point's work says nothing about threads, and leaves nothing but its own loops."""
     scalars = {p.name for p in kernel.parameters if not p.pointer} - kernel.assigned
     known = scalars | {declared_name(c) for n in space.preamble for c in n.children_by_field_name("declarator")}
@@ -215,7 +215,7 @@ def _neighbours(kernel: Kernel, body: tuple[Node, ...]) -> bool:
     return any(count > 1 for root, count in places.items() if root not in kernel.written_roots)
 
 
-def _by_speed(kernel: Kernel, space: Space, body: tuple[Node, ...]) -> list[Axis] | None:
+def by_speed(kernel: Kernel, space: Space, body: tuple[Node, ...]) -> list[Axis] | None:
     """Return the axes by how far a step goes in what is written: by one element first, then by rows, by planes."""
     found: dict[str, int] = {}
     for axis in space.axes:
