@@ -71,6 +71,9 @@ CHEAP = {
 }  # fmt: skip
 """Calls that are an instruction or two."""
 
+SINGLES = 4
+"""Elements of an unaligned row that a thread has under way at once."""
+
 BLOCKS_FOR_PAIRS = """\
 // Blocks that give every thread one item, or two items where these blocks would be more than `most`; at least one.
 static unsigned {name}(long long items, int threads, int most) {{
@@ -251,6 +254,11 @@ class Vectorize(KernelRule):
 
         stride = step if batch == 1 else f"{batch} * ({step})"
         inside = [*loads, *use] if batch == 1 else [*arrays, *each(loads), *each(use)]
+        plain = f"for (long long {name} = {done} + {start}; {name} < {bound}; {name} += {step}) {{"
+        left = [*rolled, plain, indented(plain_body, 4), "}"]
+        named = {text(n) for stream in streams for n in walk(stream.nodes[0]) if n.type == "identifier"}
+        if not rolled and not any(stream.stored for stream in streams) and not named & loop.declared:
+            left = _one_by_one(source, loop, streams, done)
         return "\n".join(
             [
                 f"long long {done} = 0;",
@@ -262,12 +270,42 @@ class Vectorize(KernelRule):
                 "    }",
                 f"    {done} = {whole} * {count};",
                 "}",
-                *rolled,
-                f"for (long long {name} = {done} + {start}; {name} < {bound}; {name} += {step}) {{",
-                indented(plain_body, 4),
-                "}",
+                *left,
             ]
         )
+
+
+def _one_by_one(source: Source, loop: ParallelLoop, streams: list[Stream], done: str) -> list[str]:
+    """Write a loop over single elements that loads several before it uses the first: rows may be unaligned."""
+    name, bound = loop.variable, text(loop.bound)
+    start, step = STEPS[loop.form]
+    first, turn = source.unique("first"), source.unique("turn")
+    taken: dict[tuple[int, int], str] = {}
+    arrays, loads = [], []
+    for stream in streams:
+        local = source.unique(f"{stream.root}_ahead")
+        while any(f" {local}[" in line for line in arrays):
+            local += "_"
+        arrays.append(f"    {stream.type} {local}[{SINGLES}] = {{}};")
+        loads.append(f"{local}[{turn}] = {text(stream.nodes[0])};")
+        taken |= {(n.start_byte, n.end_byte): f"{local}[{turn}]" for n in stream.nodes}
+    body = "\n".join(dedented(_unbranched(source, n, taken) or _replaced(n, taken)) for n in loop.body)
+
+    def each(code: str) -> list[str]:
+        return [
+            "    #pragma unroll",
+            f"    for (int {turn} = 0; {turn} < {SINGLES}; ++{turn}) {{",
+            f"        const long long {name} = {first} + {turn} * (long long)({step});",
+            f"        if ({name} < {bound}) {{",
+            indented(code, 12),
+            "        }",
+            "    }",
+        ]
+
+    head = (
+        f"for (long long {first} = {done} + {start}; {first} < {bound}; {first} += {SINGLES} * (long long)({step})) {{"
+    )
+    return ["#pragma unroll 1", head, *arrays, *each("\n".join(loads)), *each(body), "}"]
 
 
 def _few_threads(source: Source, launch: Launch) -> bool:

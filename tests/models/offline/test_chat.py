@@ -55,7 +55,7 @@ def test_the_planner_does_not_repeat_what_did_not_help() -> None:
 
 def test_the_planner_says_so_when_nothing_is_left() -> None:
     source = parse_source(ask(brief("coder", plan=Plan(strategy="block_reduce"))), "dot_product")
-    untuned = ("vectorize", "restrict_readonly", "block_reduce", "narrow_index", "one_block_if_small")
+    untuned = ("vectorize", "restrict_readonly", "block_reduce", "narrow_index", "one_block_if_small", "early_launch")
     history = tuple(
         Attempt(round=i + 1, attempt=0, strategy=s, status="wrong") for i, s in enumerate((*untuned, *tunings(source)))
     )

@@ -305,6 +305,22 @@ def test_a_dear_term_behind_a_test_is_computed_in_any_case(value: str, branch: b
     assert ("? term : 0;" in changed) is not branch
 
 
+def test_elements_of_unaligned_rows_are_loaded_ahead() -> None:
+    body = "float sum = 0.0f;\nfor (int i = threadIdx.x; i < n; i += blockDim.x) sum += a[blockIdx.x * n + i];\n"
+    changed = rule("vectorize").changes(
+        kernel(body + "b[blockIdx.x] = sum;", "<<<9, 256, 0, stream>>>(a, b, n)"), Setting()
+    )
+    assert changed is not None
+    assert "a_ahead[turn] = a[blockIdx.x * n + i];" in changed
+    assert "sum += a_ahead[turn];" in changed
+    local = body.replace("sum += a[blockIdx.x * n + i];", "{ const int p = blockIdx.x * n + i; sum += a[p]; }")
+    changed = rule("vectorize").changes(
+        kernel(local + "b[blockIdx.x] = sum;", "<<<9, 256, 0, stream>>>(a, b, n)"), Setting()
+    )
+    assert changed is not None
+    assert "a_ahead" not in changed
+
+
 def test_a_kernel_of_large_blocks_keeps_to_their_registers() -> None:
     body = "float sum = 0.0f;\nfor (int i = threadIdx.x; i < n; i += blockDim.x) sum += a[i];\natomicAdd(b, sum);"
     for threads in ("n", "1024", "512"):
