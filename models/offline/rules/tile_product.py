@@ -24,6 +24,10 @@ static unsigned {name}(long long length, int size, int most) {{
 """
 
 
+THREADS = 256
+"""Threads of a block without tensor cores: small tiles are made by several groups, each a part of every sum."""
+
+
 class TileProduct(KernelRule):
     """Every thread reads its own row and column: share them."""
 
@@ -59,10 +63,10 @@ class TileProduct(KernelRule):
         if tensor:
             assert left is not None
             assert right is not None
-            code, threads = tensor_code(kernel, product, left, right), dict.fromkeys((128, 64), TENSOR_THREADS)
+            code, threads = tensor_code(kernel, product, left, right), dict.fromkeys((128, 64, 32), TENSOR_THREADS)
         else:
             stages = STAGES if setting.tensor_cores and setting.narrow == 0 else 2
-            code, threads = _registers(kernel, product, stages), {128: 256, 64: 256, 32: 64}
+            code, threads = _registers(kernel, product, stages), dict.fromkeys((128, 64, 32), THREADS)
         code = fresh(source, code)
         side, tiles_of = source.unique("side"), helper_name(source, "tiles_of", TILES)
         edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
@@ -102,27 +106,32 @@ def _registers(kernel: Kernel, p: Product, stages: int) -> str:
     """Return the body of a kernel that makes a product in registers; operands of plain floats are copied ahead."""
     cols, (start, go_on) = text(p.col.bound), turns_of(p)
     preamble = "\n".join(dedented(text(n)) for n in p.space.preamble)
-    (hold_left, left, keep_left), (hold_right, right, keep_right) = (
+    (from_left, hold_left, left, keep_left), (from_right, hold_right, right, keep_right) = (
         _fill(kernel, p, n, axis, ahead=stages > 2) for n, axis in ((p.left, p.row), (p.right, p.col))
     )
-    point = indented(point_code(kernel, p, "@row_there", "@col_there", "@sums[@i][@j]"), 16)
+    point = indented(point_code(kernel, p, "@row_there", "@col_there", "@sums[@i][@j]"), 20)
+    summed = indented(point_code(kernel, p, "@row_there", "@col_there", "@whole_sum"), 20)
     depth = "8" if p.outer else "@side == 128 ? 8 : @side == 64 ? 16 : 32"
     wait = f"__pipeline_wait_prior({stages - 2});\n" if stages > 2 else ""
     commit = "__pipeline_commit();\n" if stages > 2 else ""
     return f"""\
-constexpr int @per_thread = @side == 128 ? 8 : 4, @across = @side / @per_thread;
+constexpr int @per_thread = @side == 32 ? 4 : 8, @across = @side / @per_thread;
 // Small tiles are deep where k is long: fewer turns to wait for memory in.
 constexpr int @depth = {depth};
-constexpr int @threads = @across * @across, @each = @side * @depth / @threads;
+constexpr int @threads = {THREADS}, @each = @side * @depth / @threads;
+// Groups of threads that each make the whole tile, from a part of every turn's steps.
+constexpr int @of_group = @across * @across, @groups = @threads / @of_group;
 // {stages} tiles of each: one is used while the next ones are filled.
 __shared__ alignas(16) float @left_tile[{stages}][@depth][@side + 4];
 __shared__ alignas(16) float @right_tile[{stages}][@depth][@side + 4];
-const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @across * 4;
+__shared__ alignas(16) float @group_sums[@groups][@groups > 1 ? @across : 1][@side];
+const int @group_at = threadIdx.x / @of_group;
+const int @thread_row = threadIdx.x % @of_group / @across * 4, @thread_col = threadIdx.x % @across * 4;
 {preamble}
 {row_tiles(p)}
     float @sums[@per_thread][@per_thread] = {{}};
     {{
-{indented(start, 8)}
+{indented(from_left + from_right + start, 8)}
         for (long long @turn = 0; @turn < @turns + {stages - 1}; ++@turn) {{
             if (@turn >= {stages - 1}) {{
 {indented(wait, 16)}                __syncthreads();
@@ -135,7 +144,8 @@ const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @
             }}
 {indented(commit, 12)}            if (@turn >= {stages - 1}) {{
                 #pragma unroll
-                for (int @step = 0; @step < @depth; ++@step) {{
+                for (int @own_step = 0; @own_step < @depth / @groups; ++@own_step) {{
+                    const int @step = @own_step * @groups + @group_at;
                     float @a[@per_thread], @b[@per_thread];
                     #pragma unroll
                     for (int @i = 0; @i < @per_thread; @i += 4) {{
@@ -159,13 +169,35 @@ const int @thread_row = threadIdx.x / @across * 4, @thread_col = threadIdx.x % @
     }}
     #pragma unroll
     for (int @i = 0; @i < @per_thread; ++@i) {{
-        #pragma unroll
-        for (int @j = 0; @j < @per_thread; ++@j) {{
-            const long long @row_there = @first_row + @i / 4 * 4 * @across + @thread_row + @i % 4;
-            const long long @col_there = @first_col + @j / 4 * 4 * @across + @thread_col + @j % 4;
-            if (@row_there < @end_row && @col_there < {cols}) {{
+        const int @first_of_piece = @i / 4 * 4 * @across + @i % 4;
+        if (@groups == 1) {{
+            #pragma unroll
+            for (int @j = 0; @j < @per_thread; ++@j) {{
+                const long long @row_there = @first_row + @first_of_piece + @thread_row;
+                const long long @col_there = @first_col + @j / 4 * 4 * @across + @thread_col + @j % 4;
+                if (@row_there < @end_row && @col_there < {cols}) {{
 {point}
+                }}
             }}
+        }} else {{
+            #pragma unroll
+            for (int @j = 0; @j < @per_thread; ++@j) {{
+                @group_sums[@group_at][@thread_row / 4][@j / 4 * 4 * @across + @thread_col + @j % 4] = @sums[@i][@j];
+            }}
+            __syncthreads();
+            for (int @e = threadIdx.x; @e < @across * @side; @e += @threads) {{
+                const long long @row_there = @first_row + @first_of_piece + @e / @side * 4;
+                const long long @col_there = @first_col + @e % @side;
+                float @whole_sum = 0.0f;
+                #pragma unroll
+                for (int @g = 0; @g < @groups; ++@g) {{
+                    @whole_sum += @group_sums[@g][@groups > 1 ? @e / @side : 0][@e % @side];
+                }}
+                if (@row_there < @end_row && @col_there < {cols}) {{
+{summed}
+                }}
+            }}
+            __syncthreads();
         }}
     }}
 }}"""
@@ -180,8 +212,8 @@ def _step(along: bool) -> str:
     return "@e % @depth" if along else "@e / @side"
 
 
-def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis, *, ahead: bool) -> tuple[str, str, str]:
-    """Return code for a thread's part of one operand's next tile: what holds it on its way, its start, its end.
+def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis, *, ahead: bool) -> tuple[str, str, str, str]:
+    """Return code for a thread's part of one operand: where it starts, what holds it on its way, and a turn's two ends.
 
     Plain floats are copied to shared memory by themselves (`ahead`); others go by way of registers.
     """
@@ -189,20 +221,44 @@ def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis, *, ahead: bool)
     first = "@first_row" if axis is p.row else "@first_col"
     bound = "@end_row" if axis is p.row else text(axis.bound)
     along = runs_along(kernel, p, operand)
-    inside = f"{axis.variable} < {bound} && {p.k} < {text(p.k_end)}"
     place = f"@{which}_tile[@next][{_step(along)}][{_at(along)}]"
     access = kernel.accesses_in(operand)[0]
     parameter = kernel.parameter(access.root)
     plain = ahead and parameter is not None and parameter.type == "float" and text(access.node) == text(operand)
+    steps = strides(kernel, p, operand, axis)
+    value, element = text(operand), text(access.node)
+    own = f"const long long {axis.variable} = {first} + {_at(along)};\n"
+    common = f"const long long {p.k} = @next_k + {_step(along)};\n"
+    start, lines, moved = "", f"{own}{common}{operand_lines(kernel, p, operand, axis)}", ""
+    if steps is not None and parameter is not None:
+        # The part of an address that depends on the row or the column is computed once.
+        zero = "".join(f"const long long {name} = 0;\n" for name in steps if name != p.k)
+        start = f"""\
+const {parameter.type}* @{which}_from[@each];
+#pragma unroll
+for (int @n = 0; @n < @each; ++@n) {{
+    const int @e = threadIdx.x + @n * @threads;
+{indented(f"{own}const long long {p.k} = {_step(along)};{chr(10)}{zero}", 4)}\
+{operand_lines(kernel, p, operand, axis)}    @{which}_from[@n] = &{element};
+}}
+"""
+        by = " + ".join(f"{'@next_k' if name == p.k else name} * ({step})" for name, step in steps.items())
+        moved = f"const long long @{which}_moved = {by};\n"
+        value, element = (
+            value.replace(element, f"@{which}_from[@n][@{which}_moved]"),
+            f"@{which}_from[@n][@{which}_moved]",
+        )
+        lines = own + common
+    inside = f"{axis.variable} < {bound} && {p.k} < {text(p.k_end)}"
     if plain:
-        start = (
-            f"    if ({inside}) {{\n        __pipeline_memcpy_async(&{place}, &{text(operand)}, sizeof(float));\n"
-            f"    }} else {{\n        {place} = 0.0f;\n    }}\n"
+        copy = (
+            f"if ({inside}) {{\n    __pipeline_memcpy_async(&{place}, &{element}, sizeof(float));\n"
+            f"}} else {{\n    {place} = 0.0f;\n}}"
         )
         hold = keep = ""
     else:
         hold = f"float @{which}_next[@each];\n"
-        start = f"    @{which}_next[@n] = {inside} ? {text(operand)} : 0.0f;\n"
+        copy = f"@{which}_next[@n] = {inside} ? {value} : 0.0f;"
         keep = f"""\
 #pragma unroll
 for (int @n = 0; @n < @each; ++@n) {{
@@ -211,10 +267,9 @@ for (int @n = 0; @n < @each; ++@n) {{
 }}
 """
     fill = f"""\
-#pragma unroll
+{moved}#pragma unroll
 for (int @n = 0; @n < @each; ++@n) {{
     const int @e = threadIdx.x + @n * @threads;
-    const long long {axis.variable} = {first} + {_at(along)};
-    const long long {p.k} = @next_k + {_step(along)};
-{operand_lines(kernel, p, operand, axis)}{start}}}"""
-    return hold, fill, keep
+{indented(lines + copy, 4)}
+}}"""
+    return start, hold, fill, keep
