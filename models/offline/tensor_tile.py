@@ -30,6 +30,8 @@ def tensor_code(kernel: Kernel, p: Product, left: Node, right: Node) -> str:
         if right_layout == "col_major"
         else "&@right_tile[@stage][@step][@warp_col + @j * 16], @side + 8"
     )
+    # Where there are several common indices the last one is short as a rule.
+    depth = "16" if p.outer else "@side == 128 ? 16 : 32"
     left_layout = "row_major" if runs_along(kernel, p, left) else "col_major"
     left_shape = "[@side][@depth + 8]" if left_layout == "row_major" else "[@depth][@side + 8]"
     left_at = (
@@ -40,8 +42,8 @@ def tensor_code(kernel: Kernel, p: Product, left: Node, right: Node) -> str:
     return f"""\
 using namespace nvcuda;
 // Tiles of {STAGES} steps: one is used, the next ones are on their way. Each of four warps makes a quarter.
-constexpr int @depth = @side == 128 ? 16 : 32, @each = @side / 32;
-constexpr int @parts = @side * @depth / 8 / {TENSOR_THREADS};
+constexpr int @depth = {depth}, @each = @side / 32;
+constexpr int @parts = (@side * @depth / 8 + {TENSOR_THREADS - 1}) / {TENSOR_THREADS};
 __shared__ alignas(32) __nv_bfloat16 @left_tile[{STAGES}]{left_shape};
 __shared__ alignas(32) __nv_bfloat16 @right_tile[{STAGES}]{right_shape};
 const int @warp = threadIdx.x / 32, @lane = threadIdx.x % 32;
@@ -168,6 +170,7 @@ def _part_bf16(kernel: Kernel, p: Product, operand: Node, axis: Axis) -> str:
     at, step = ("@e / (@depth / 8)", "@e % (@depth / 8) * 8") if along else ("@e % (@side / 8) * 8", "@e / (@side / 8)")
     return f"""\
     const int @e = threadIdx.x + @n * {TENSOR_THREADS};
+    if (@parts * {TENSOR_THREADS} > @side * @depth / 8 && @e >= @side * @depth / 8) continue;
     const int @at = {at}, @step = {step};
     const long long {axis.variable} = {first} + @at;"""
 
