@@ -30,6 +30,8 @@ from ..syntax import (
 
 SIZES = (2, 3, 4)
 """Sizes of a window that get code of their own: all loops unrolled."""
+DISTANCES = (1, 2)
+"""Distances between windows that get code of their own, where a thread has several."""
 SIGNED = {"int", "long", "long long", "short", "int32_t", "int64_t", "ptrdiff_t"}
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _FLIPPED = {"<": ">", ">": "<", ">=": "<=", "<=": ">="}
@@ -77,29 +79,91 @@ class FixedWindow(KernelRule):
             return None
         source, sizes = kernel.source, sorted(set(window.loops.values()))
         size, test = source.unique("window_size"), source.unique("whole_window")
-        code = (
-            f"const bool {test} = {inside};\nif ({test}) {{\n{indented(_untested(window), 4)}\n}} else "
-            f"{{\n{indented(dedented(text(window.node)), 4)}\n}}"
-        )
         named = {name: source.unique(f"known_{name}") for name in sizes}
-        node, body = window.node, kernel.body
+        turns = _turns(window.node)
+        # A distance between windows that the compiler knows lets neighbours share what they load.
+        apart = [n for n in _distances(kernel, window) if n not in sizes] if turns is not None else []
+        step = source.unique("window_step") if len(apart) == 1 else ""
+        body = kernel.body
+        node = turns or window.node
+        if turns is not None:
+            code = _all_turns(turns, window, inside, test)
+        else:
+            code = (
+                f"const bool {test} = {inside};\nif ({test}) {{\n{indented(_untested(window), 4)}\n}} else "
+                f"{{\n{indented(dedented(text(window.node)), 4)}\n}}"
+            )
         code = indented(code, node.start_point.column).lstrip()
         rest = edited(text(body), [(node.start_byte - body.start_byte, node.end_byte - body.start_byte, code)])
         known = "".join(f"\n    const int {named[n]} = {size} > 0 ? {size} : {n};" for n in sizes)
+        if step:
+            named[apart[0]] = source.unique(f"known_{apart[0]}")
+            known += f"\n    const int {named[apart[0]]} = {step} > 0 ? {step} : {apart[0]};"
         edits = [(body.start_byte, body.end_byte, "{" + known + substitute(rest, named)[1:])]
-        edits.append(_parameter(kernel, size))
+        edits.append(_parameter(kernel, f"{size}, int {step}" if step else size))
         for launch in kernel.launches:
-            given = [launch.argument(kernel, name) for name in sizes]
+            given = [launch.argument(kernel, name) for name in (*sizes, *(apart if step else []))]
             whole = text(launch.statement).rstrip("; ") == text(launch.node)
             if not whole or not all(re.fullmatch(r"\w+", g) for g in given):
                 return None
             chain = ""
             for value in SIZES:
-                test = " && ".join(f"{g} == {value}" for g in given)
-                chain += f"if ({test}) {{\n    {_call(kernel, launch, value)};\n}} else "
-            chain = indented(f"{chain}{{\n    {_call(kernel, launch, 0)};\n}}", launch.statement.start_point.column)
+                test = " && ".join(f"{g} == {value}" for g in given[: len(sizes)])
+                for far in DISTANCES if step else ():
+                    call = _call(kernel, launch, f"{value}, {far}")
+                    chain += f"if ({test} && {given[-1]} == {far}) {{\n    {call};\n}} else "
+                any_distance = _call(kernel, launch, f"{value}, 0" if step else str(value))
+                chain += f"if ({test}) {{\n    {any_distance};\n}} else "
+            other = _call(kernel, launch, "0, 0" if step else "0")
+            chain = indented(f"{chain}{{\n    {other};\n}}", launch.statement.start_point.column)
             edits.append((launch.statement.start_byte, launch.statement.end_byte, chain.lstrip()))
         return edited(source.text, edits)
+
+
+def _turns(window: Node) -> Node | None:
+    """Return the loop of a few turns, known beforehand, of which each has a window; None if there is none.
+
+    Before the window it declares things, and leaves; behind it there is no other loop.
+    """
+    block = window.parent
+    loop = block.parent if block is not None and block.type == "compound_statement" else None
+    parts = for_parts(loop) if loop is not None and loop.type == "for_statement" else None
+    if block is None or parts is None or parts[3] != "<" or parts[5] != {(): 1} or text(parts[2]) != "0":
+        return None
+    listed = statements(block)
+    before = [n for n in listed if n.end_byte <= window.start_byte]
+    after = [n for n in listed if n.start_byte >= window.end_byte]
+    if not re.fullmatch("[2-8]", text(parts[4])) or any(_leaving(n) is None for n in before):
+        return None
+    kinds = {n.type for statement in after for n in walk(statement)}
+    return None if {"break_statement", "continue_statement", "for_statement"} & kinds else loop
+
+
+def _leaving(node: Node) -> str | None:
+    """Return the condition of `if (…) break;`, an empty string for a declaration; None for anything else."""
+    if node.type == "declaration":
+        return ""
+    if node.type != "if_statement" or node.child_by_field_name("alternative") is not None:
+        return None
+    inner = real(statements(node.child_by_field_name("consequence")))
+    return text(node.child_by_field_name("condition")) if [n.type for n in inner] == ["break_statement"] else None
+
+
+def _all_turns(loop: Node, window: _Window, inside: str, test: str) -> str:
+    """Write turns that are tested together, so that what they load is under way together."""
+    block = window.node.parent
+    assert block is not None
+    head = text(loop)[: block.start_byte - loop.start_byte]
+    before = [n for n in statements(block) if n.end_byte <= window.node.start_byte]
+    after = [n for n in statements(block) if n.start_byte >= window.node.end_byte]
+    declared = [dedented(text(n)) for n in before if n.type == "declaration"]
+    tests = [f"!{condition}" for n in before if (condition := _leaving(n))] + [inside]
+    asked = indented("\n".join([*declared, f"{test} = {test} && {' && '.join(tests)};"]), 4)
+    quick = "\n".join([*declared, _untested(window), *(dedented(text(n)) for n in after)])
+    return (
+        f"bool {test} = true;\n#pragma unroll\n{head}{{\n{asked}\n}}\nif ({test}) {{\n    #pragma unroll\n"
+        f"    {head}{{\n{indented(quick, 8)}\n    }}\n}} else {{\n{indented(dedented(text(loop)), 4)}\n}}"
+    )
 
 
 def _parameter(kernel: Kernel, size: str) -> tuple[int, int, str]:
@@ -111,8 +175,19 @@ def _parameter(kernel: Kernel, size: str) -> tuple[int, int, str]:
     return listed.end_byte - 1, listed.end_byte - 1, f", int {size}"
 
 
-def _call(kernel: Kernel, launch: Launch, size: int) -> str:
-    """Return a launch of the form for one size (0: any)."""
+def _distances(kernel: Kernel, window: _Window) -> list[str]:
+    """Return the kernel's scalars that an index is multiplied by to find a window."""
+    found: dict[str, None] = {}
+    for left, _, right in window.tests:
+        for side in (left, right):
+            factors = {atom for key in polynomial(side, window.values) if len(key) == 2 for atom in key}
+            whole = {p.name for p in kernel.parameters if p.type == "int" and not p.pointer} - kernel.assigned
+            found |= dict.fromkeys(sorted(factors & whole))
+    return list(found)
+
+
+def _call(kernel: Kernel, launch: Launch, size: str) -> str:
+    """Return a launch of the form for one size (0: any), and one distance if that is a parameter as well."""
     name, whole = text(launch.function), text(launch.node)
     form = f"{name[:-1]}, {size}>" if name.endswith(">") else f"{name}<{size}>"
     return form + whole[len(name) :]

@@ -63,15 +63,14 @@ class MarchRows(KernelRule):
         looping = any(n.type in ("for_statement", "while_statement") for s in body for n in walk(s))
         if looping and col.axis == "x" and len(space.axes) == 2:
             return None
-        each = 1 if looping else ROWS
-        code = fresh(source, _code(space, col, row, planes, each, skipped, body))
+        code = fresh(source, _code(space, col, row, planes, skipped, body, looping=looping))
         tiles_of = helper_name(source, "tiles_of", TILES)
         edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
         for launch in kernel.launches:
             bounds = [on_host(kernel, launch, text(a.bound)) for a in ordered]
             if None in bounds:
                 return None
-            sides = [(WIDE, 2147483647), (HIGH * each, 65535), (1, 65535)]
+            sides = [(WIDE, 2147483647), (HIGH * ROWS, 65535), (1, 65535)]
             tiles = [f"{tiles_of}({b}, {side}, {most})" for b, (side, most) in zip(bounds, sides, strict=False)]
             edits += configuration_edits(launch, grid=f"dim3({', '.join(tiles)})", block=f"dim3({WIDE}, {HIGH})")
         edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
@@ -79,7 +78,14 @@ class MarchRows(KernelRule):
 
 
 def _code(
-    space: Space, col: Axis, row: Axis, planes: list[Axis], each: int, skipped: list[Node], body: tuple[Node, ...]
+    space: Space,
+    col: Axis,
+    row: Axis,
+    planes: list[Axis],
+    skipped: list[Node],
+    body: tuple[Node, ...],
+    *,
+    looping: bool,
 ) -> str:
     """Write a kernel's body for rows of columns, in planes if there are three axes."""
     preamble = "".join(f"{dedented(text(n))}\n" for n in space.preamble)
@@ -87,29 +93,32 @@ def _code(
     by_row = [n for n in skipped if row.variable in _names(n)]
     by_others = [n for n in skipped if n not in by_row]
     others_out, leave = (f"if ({_any(some)}) continue;\n" if some else "" for some in (by_others, by_row))
-    step, bound = f"gridDim.y * {HIGH * each}LL", text(row.bound)
-    if each == 1:
+    step, bound = f"gridDim.y * {HIGH * ROWS}LL", text(row.bound)
+    if looping:
+        # One copy of the loops: what makes them quick may take the rows together.
         rows = (
-            f"for (long long {row.variable} = blockIdx.y * {HIGH}LL + threadIdx.y; {row.variable} < {bound}; "
-            f"{row.variable} += {step}) {{\n{indented(others_out + leave + point, 4)}\n}}"
+            f"for (long long @first = (blockIdx.y * {HIGH}LL + threadIdx.y) * {ROWS}; @first < {bound}; "
+            f"@first += {step}) {{\n{indented(others_out, 4)}    for (int @r = 0; @r < {ROWS}; ++@r) {{\n"
+            f"        const long long {row.variable} = @first + @r;\n        if ({row.variable} >= {bound}) break;\n"
+            f"{indented(leave + point, 8)}\n    }}\n}}"
         )
     else:
         # Names of their own: a name that is declared twice has no one value.
         apart = f"@{row.variable}_apart"
         others = {name: f"@{name}_apart" for n in body for name in _declared_in(n)} | {row.variable: apart}
         there = substitute(_any(by_row), {row.variable: "(@first + @r)"})
-        all_in = f"    for (int @r = 0; @r < {each}; ++@r) @whole = @whole && !({there});\n" if by_row else ""
+        all_in = f"    for (int @r = 0; @r < {ROWS}; ++@r) @whole = @whole && !({there});\n" if by_row else ""
         rows = f"""\
-for (long long @first = (blockIdx.y * {HIGH}LL + threadIdx.y) * {each}; @first < {bound}; @first += {step}) {{
-{indented(others_out, 4)}    bool @whole = @first + {each} <= {bound};
+for (long long @first = (blockIdx.y * {HIGH}LL + threadIdx.y) * {ROWS}; @first < {bound}; @first += {step}) {{
+{indented(others_out, 4)}    bool @whole = @first + {ROWS} <= {bound};
 {all_in}    if (@whole) {{
         #pragma unroll
-        for (int @r = 0; @r < {each}; ++@r) {{
+        for (int @r = 0; @r < {ROWS}; ++@r) {{
             const long long {row.variable} = @first + @r;
 {indented(point, 12)}
         }}
     }} else {{
-        for (int @s = 0; @s < {each}; ++@s) {{
+        for (int @s = 0; @s < {ROWS}; ++@s) {{
             const long long {apart} = @first + @s;
             if ({apart} >= {bound}) break;
 {indented(substitute(leave + point, others), 12)}
