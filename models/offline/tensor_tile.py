@@ -205,6 +205,10 @@ if (@{which}_whole && @next_k + @depth <= {text(p.k_end)}) {{
             __pipeline_memcpy_async(&{place}, @from, 16);
             continue;
         }}
+        if ({slow} >= {limit} || {fast} >= {bound}) {{
+            *reinterpret_cast<uint4*>(&{place}) = make_uint4(0, 0, 0, 0);
+            continue;
+        }}
 {indented(operand_lines(kernel, p, operand, axis), 4)}        for (int @i = 0; @i < 8; ++@i) {{
             (&{place})[@i] = {slow} < {limit} && {fast} + @i < {bound} ? {item} : __float2bfloat16(0.0f);
         }}
