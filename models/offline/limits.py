@@ -59,7 +59,8 @@ def narrow_down(
     """
     parts = compared(test, set(names))
     bound = kernel.poly(parts[2]) if parts is not None else {}
-    if parts is None or any(shows(bound, n) for n in names):
+    # An index may be known by what it is made of.
+    if parts is None or any(shows(bound, n) for n in (*names, "threadIdx", "blockIdx")):
         return False
     name, sign, _ = parts
     sign = OPPOSITE[sign] if left_out else sign

@@ -157,8 +157,11 @@ def _all_turns(loop: Node, window: _Window, inside: str, test: str) -> str:
     before = [n for n in statements(block) if n.end_byte <= window.node.start_byte]
     after = [n for n in statements(block) if n.start_byte >= window.node.end_byte]
     declared = [dedented(text(n)) for n in before if n.type == "declaration"]
-    tests = [f"!{condition}" for n in before if (condition := _leaving(n))] + [inside]
-    asked = indented("\n".join([*declared, f"{test} = {test} && {' && '.join(tests)};"]), 4)
+    asked = "\n".join(
+        f"if {condition} {{\n    {test} = false;\n    break;\n}}" if (condition := _leaving(n)) else dedented(text(n))
+        for n in before
+    )
+    asked = indented(f"{asked}\n{test} = {test} && {inside};", 4)
     quick = "\n".join([*declared, _untested(window), *(dedented(text(n)) for n in after)])
     return (
         f"bool {test} = true;\n#pragma unroll\n{head}{{\n{asked}\n}}\nif ({test}) {{\n    #pragma unroll\n"

@@ -97,9 +97,10 @@ def _together(inner: Kernel, first: Launch, outer: Kernel, second: Launch) -> bo
     if [squeezed(n) for n in first.configuration[2:]] != [squeezed(n) for n in second.configuration[2:]]:
         return False
     for node in real(block.named_children):
-        if one.end_byte <= node.start_byte and node.end_byte <= two.start_byte and not checks_error(node):
-            if node.type != "declaration" or not calls(node) <= {"cudaGetLastError", "cudaPeekAtLastError"}:
-                return False
+        between = one.end_byte <= node.start_byte and node.end_byte <= two.start_byte
+        idle = node.type == "declaration" and calls(node) <= {"cudaGetLastError", "cudaPeekAtLastError"}
+        if between and not checks_error(node) and not idle:
+            return False
     # Both name what they are given alike, so that their bodies can stand in one kernel.
     given = {p.name: (squeezed(a), p.type, p.pointer) for p, a in zip(inner.parameters, first.arguments, strict=False)}
     names = {v[0]: k for k, v in given.items()}
@@ -116,6 +117,8 @@ def _joined(source: Source, inner: Kernel, outer: Kernel, launch: Launch) -> _Co
         return None
     skipped, body = skips(space)
     if not points_alone(inner, space, skipped, body) or any(_loops(n) for n in body):
+        return None
+    if any("unsigned" in a.type or a.type in ("size_t", "uint32_t", "uint64_t") for a in space.axes):
         return None
     ordered = by_speed(inner, space, body)
     limits = _limits_of(inner, space, skipped)
@@ -138,6 +141,9 @@ def _joined(source: Source, inner: Kernel, outer: Kernel, launch: Launch) -> _Co
     if found is None:
         return None
     slowest, border = found
+    highs = [limits[a.variable].high for a in ordered]
+    if any(h is None or not at_most(h, size) for h, size in zip(highs, (*sizes, slowest), strict=True)):
+        return None
     inside = [f"{a.variable} < {text(a.bound)}" for a in ordered]
     for node in skipped:
         parts = compared(node, {a.variable for a in ordered})
@@ -283,10 +289,7 @@ def _lines(outer: Kernel, ordered: list[Axis], limits: dict[str, Limits], sizes:
             if set(re.findall(r"[A-Za-z_]\w*", code)) & (set(outer.declared) - {k}):
                 return None
             codes.append(substitute(code, {k: moving.variable}).replace("{at}", at))
-    high, wide = limits[row.variable].high, limits[col.variable].high
-    assert high is not None
-    assert wide is not None
-    if tall is None or not all(at_most(e, tall) for e in (*ends, high)) or not at_most(wide, width):
+    if tall is None or not all(at_most(e, tall) for e in ends):
         return None
     return tall, "\n".join(codes)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from ..emit import dedented, fresh, helper_name, indented, on_host, polynomial_text, with_helper
-from ..limits import Limits, compared, narrow_down
+from ..limits import OPPOSITE, Limits, compared, narrow_down
 from ..rule import KernelRule, Setting, distinct_arguments
 from ..space import Axis, Space, index_space
 from ..spelling import plain
@@ -23,11 +23,13 @@ from ..syntax import (
     edited,
     multiply,
     polynomial,
+    real,
     shows,
     statements,
     subscript_index,
     substitute,
     text,
+    walk,
     without,
 )
 from .march_rows import by_speed, points_alone, skips
@@ -170,7 +172,7 @@ class PointPatches(KernelRule):
         )
         if best is None:
             return None
-        rows, _, along, stacks = best
+        _, _, along, stacks = best
         if not any(len(s.loads) > 1 for s in stacks):
             return None
         wide = 16 // max(SIZES[s.type] for s in (*stacks, *stores))
@@ -185,10 +187,15 @@ def _points(kernel: Kernel, space: Space) -> _Points | None:
     ordered = by_speed(kernel, space, body)
     if not points_alone(kernel, space, skipped, body) or ordered is None:
         return None
+    kinds = {n.type for statement in body for n in walk(statement)}
+    # What is less than zero is very large without a sign: only comparisons tell.
+    if {"if_statement", "conditional_expression", "for_statement", "while_statement"} & kinds and any(
+        "unsigned" in a.type or a.type in ("size_t", "uint32_t", "uint64_t") for a in ordered
+    ):
+        return None
     names = {a.variable for a in ordered}
     parts = [compared(n, names) for n in skipped]
-    opposite = {"<": ">=", ">=": "<", "<=": ">", ">": "<="}
-    found = [(p[0], opposite[p[1]], text(p[2])) for p in parts if p is not None]
+    found = [(p[0], OPPOSITE[p[1]], _closed(text(p[2]))) for p in parts if p is not None]
     limits: dict[str, Limits] = {}
     own = {n: n for n in names}
     if len(found) != len(skipped) or not all(narrow_down(kernel, n, own, limits, left_out=True) for n in skipped):
@@ -199,10 +206,10 @@ def _points(kernel: Kernel, space: Space) -> _Points | None:
         if tests is None or not all(narrow_down(kernel, n, own, limits) for n in tests):
             return None
         read = [p for n in tests if (p := compared(n, names)) is not None]
-        found += [(name, sign, text(bound)) for name, sign, bound in read]
+        found += [(name, sign, _closed(text(bound))) for name, sign, bound in read]
         other = body[0].child_by_field_name("alternative")
         inside = statements(body[0].child_by_field_name("consequence"))
-        outside = statements(other.named_children[0]) if other is not None else ()
+        outside = statements(real(other.named_children)[0]) if other is not None else ()
     scalars = {p.name for p in kernel.parameters if not p.pointer} | set(kernel.locals)
     if any(set(re.findall(r"[A-Za-z_]\w*", bound)) - scalars - {"long"} for _, _, bound in found):
         return None
@@ -305,9 +312,20 @@ def _stacks(points: _Points, loads: list[_Load], stores: list[_Store], along: Ax
             assert parameter is not None
             found.append(_Stack(load.root, parameter.type, load.base, step, [mine]))
     for stack in found:
-        places = [{k: v for k, v in without(s.index, points.axes[0].variable).items() if k} for s in stores]
-        stack.own = next((la for la in stack.loads if la.right == 0 and la.base in places), None)
+        reads = [
+            points.poly(index)
+            for n in points.outside
+            for access in points.kernel.accesses_in(n)
+            if access.root == stack.root and (index := subscript_index(access.node)) is not None
+        ]
+        own = [s.index for s in stores if s.index in reads]
+        stack.own = next((la for la in stack.loads if _index(points, la) in own), None)
     return found
+
+
+def _index(points: _Points, load: _Load) -> Poly:
+    """Return the whole index of a load."""
+    return add(add(load.base, {(points.axes[0].variable,): 1}), {(): load.right} if load.right else {})
 
 
 def _row_length(points: _Points, places: list[Poly]) -> str:
@@ -316,9 +334,9 @@ def _row_length(points: _Points, places: list[Poly]) -> str:
     for parameter in points.kernel.parameters:
         whole = not parameter.pointer and parameter.name not in points.kernel.assigned
         rests = [key for place in places for key in place if key and col not in key]
-        if whole and parameter.type in ("int", "long long", "unsigned", "size_t") and rests:
-            if all(parameter.name in key for key in rests):
-                return parameter.name
+        known = whole and parameter.type in ("int", "long long", "unsigned", "size_t")
+        if known and rests and all(parameter.name in key for key in rests):
+            return parameter.name
     return ""
 
 
@@ -345,7 +363,7 @@ def _written(
     edits.append((head.start_byte, head.start_byte, "__launch_bounds__(256, 2) "))
     threads = source.unique("threads")
     for launch in kernel.launches:
-        bounds = [on_host(kernel, launch, text(a.bound)) for a in points.axes]
+        bounds = [on_host(kernel, launch, _closed(text(a.bound))) for a in points.axes]
         if None in bounds or text(launch.statement).rstrip("; ") != text(launch.node):
             return None
         rest = "".join(f", {text(n)}" for n in launch.configuration[2:])
@@ -378,7 +396,7 @@ def _written(
 def _code(points: _Points, along: Axis, stacks: list[_Stack], stores: list[_Store]) -> str:
     """Write a kernel's body: patches that are inside as a whole, and others, element by element."""
     col = points.axes[0].variable
-    bounds = {a.variable: text(a.bound) for a in points.axes}
+    bounds = {a.variable: _closed(text(a.bound)) for a in points.axes}
     low, high = (
         {along.variable: "@first", col: "@left"},
         {
@@ -414,31 +432,24 @@ if (!@whole) {{
 }} else {{
 {indented(_done(points, along, stacks, stores, bounds), 4)}
 }}"""
-    row, *planes = points.axes[1:]
-    if along is row:
-        start, step = (
-            f"(blockIdx.y * (long long)blockDim.y + threadIdx.y) * {DEEP}",
-            "gridDim.y * (long long)blockDim.y",
-        )
-        patch = f"for (long long @first = {start}; @first < {bounds[row.variable]}; @first += {step} * {DEEP}) {{\n{indented(patch, 4)}\n}}"
-    for plane in planes:
-        if along is plane:
-            loop = f"long long @first = blockIdx.z * {DEEP}LL; @first < {bounds[plane.variable]}; @first += gridDim.z * {DEEP}LL"
-        else:
-            name = plane.variable
-            loop = f"long long {name} = blockIdx.z; {name} < {bounds[name]}; {name} += gridDim.z"
-        patch = f"for ({loop}) {{\n{indented(patch, 4)}\n}}"
-    if along is not row:
-        name = row.variable
-        start, step = "blockIdx.y * (long long)blockDim.y + threadIdx.y", "gridDim.y * (long long)blockDim.y"
-        patch = (
-            f"for (long long {name} = {start}; {name} < {bounds[name]}; {name} += {step}) {{\n{indented(patch, 4)}\n}}"
-        )
+    starts = {"y": "(blockIdx.y * (long long)blockDim.y + threadIdx.y)", "z": "(long long)blockIdx.z"}
+    steps = {"y": "gridDim.y * (long long)blockDim.y", "z": "(long long)gridDim.z"}
+    loops = [(axis.variable, "y" if axis is points.axes[1] else "z") for axis in points.axes[1:]]
+    # The axis on which patches are deep goes inside.
+    for name, each in sorted(loops, key=lambda loop: loop[0] != along.variable):
+        counted, times = ("@first", f" * {DEEP}") if name == along.variable else (name, "")
+        head = f"for (long long {counted} = {starts[each]}{times}; {counted} < {bounds[name]};"
+        patch = f"{head}\n     {counted} += {steps[each]}{times}) {{\n{indented(patch, 4)}\n}}"
     preamble = "".join(f"{dedented(text(n))}\n" for n in points.preamble)
     return (
         f"{preamble}const long long @left = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * $Width;\n"
         f"if (@left >= {bounds[col]}) return;\n{patch}"
     )
+
+
+def _closed(code: str) -> str:
+    """Put what is more than a sum or a product into parentheses."""
+    return code if re.fullmatch(r"[\w\s+*().-]+", code) else f"({code})"
 
 
 def _place(along: Axis, stack: _Stack) -> tuple[str, str]:
@@ -586,8 +597,7 @@ def _point(points: _Points, listed: tuple[Node, ...], stacks: list[_Stack], stor
             for number, stack in enumerate(stacks):
                 load = next((la for la in stack.loads if la.node.id == access.node.id), None)
                 if load is None and listed is points.outside and stack.own is not None:
-                    own = add(stack.own.base, {(points.axes[0].variable,): 1})
-                    load = stack.own if access.root == stack.root and place == own else None
+                    load = stack.own if access.root == stack.root and place == _index(points, stack.own) else None
                 if load is not None and text(access.node.child_by_field_name("argument")) == stack.root:
                     down, right = load.down - stack.first, load.right - stack.left
                     row = f"@r + {down}" if down else "@r"
