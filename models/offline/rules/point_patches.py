@@ -175,7 +175,7 @@ class PointPatches(KernelRule):
         _, _, along, stacks = best
         if not any(len(s.loads) > 1 for s in stacks):
             return None
-        wide = 16 // max(SIZES[s.type] for s in (*stacks, *stores))
+        wide = 16 // max(SIZES[kind] for kind in (*(s.type for s in stacks), *(s.type for s in stores)))
         even = not any(s.index.get((), 0) for s in stores)
         length = _row_length(points, [s.base for s in stacks] + [s.index for s in stores]) if even else ""
         return _written(points, along, stacks, stores, wide if length and setting.narrow == 0 else 1, length, setting)
@@ -200,7 +200,8 @@ def _points(kernel: Kernel, space: Space) -> _Points | None:
     own = {n: n for n in names}
     if len(found) != len(skipped) or not all(narrow_down(kernel, n, own, limits, left_out=True) for n in skipped):
         return None
-    inside, outside = body, ()
+    inside = body
+    outside: tuple[Node, ...] = ()
     if len(body) == 1 and body[0].type == "if_statement":
         tests = comparisons(body[0].child_by_field_name("condition"), "&&")
         if tests is None or not all(narrow_down(kernel, n, own, limits) for n in tests):
@@ -384,7 +385,7 @@ def _written(
             )
         chain = f"{{\n{indented(calls[-1], 4)}\n}}"
         if len(calls) > 1:
-            roots = {s.root: None for s in (*stacks, *stores)}
+            roots = dict.fromkeys([*(s.root for s in stacks), *(s.root for s in stores)])
             places = " | ".join(f"reinterpret_cast<size_t>({launch.argument(kernel, r)})" for r in roots)
             fits = f"{on_host(kernel, launch, length)} % {wide} == 0 && ({places}) % 16 == 0"
             chain = f"if ({fits}) {{\n{indented(calls[0], 4)}\n}} else {chain}"
