@@ -14,6 +14,7 @@ from .rules.fuse_levels import FuseLevels
 from .rules.grid_stride import GridStride
 from .rules.hoist_columns import HoistColumns
 from .rules.join_border import JoinBorder
+from .rules.keep_rows import KeepRows
 from .rules.log_in_sums import LogInSums
 from .rules.march_rows import MarchRows
 from .rules.narrow_index import NarrowIndex
@@ -64,6 +65,7 @@ RULES: tuple[Rule, ...] = tuple(
             Vectorize(),
             HoistColumns(),
             ShareTrigonometry(),
+            KeepRows(),
             LogInSums(),
             NarrowIndex(),
             FixedWindow(),

@@ -141,8 +141,8 @@ class Vectorize(KernelRule):
                 return None
             code = "".join(f"{text(n)}\n" for n in between) + code
         edits = [(start, end, indented(code, loop.node.start_point.column).lstrip())]
-        if batch > 1 and not (own and all(_few_threads(source, launch) for launch in kernel.launches)):
-            edits += _bounded(kernel)
+        if batch > 1 and not (own and all(few_threads(source, launch) for launch in kernel.launches)):
+            edits += bounded(kernel)
         if own:
             helper = BLOCKS_FOR if batch == 1 else BLOCKS_FOR_PAIRS
             blocks_for = helper_name(source, "blocks_for" if batch == 1 else "blocks_for_pairs", helper)
@@ -176,11 +176,11 @@ class Vectorize(KernelRule):
             wide = straight and fixed and parameter.type in SIZES and 2 <= SIZES[parameter.type] <= 4
             if root in kernel.written_roots:
                 statement = _statement(node)
-                if not wide or (written and (statement.id not in top or _address_taken(node))):
+                if not wide or (written and (statement.id not in top or address_taken(node))):
                     return None
-            if not wide or not moves or (root not in kernel.written_roots and _address_taken(node)):
+            if not wide or not moves or (root not in kernel.written_roots and address_taken(node)):
                 continue
-            if _out_of_range_perhaps(node, loop):
+            if out_of_range_perhaps(node, loop):
                 return None
             stream = found.setdefault((root, polynomial_text(offset)), Stream(root, parameter.type, offset))
             stream.nodes.append(node)
@@ -229,7 +229,7 @@ class Vectorize(KernelRule):
                 stores.append(f"{cast} = {one};")
             for node in stream.nodes:
                 taken[(node.start_byte, node.end_byte)] = f"{one}.at[{item}]"
-        wide_body = "\n".join(dedented(_unbranched(source, n, taken) or _replaced(n, taken)) for n in loop.body)
+        wide_body = "\n".join(dedented(_unbranched(source, n, taken) or replaced(n, taken)) for n in loop.body)
         plain_body = "\n".join(dedented(text(n)) for n in loop.body)
         needs_index = re.search(rf"\b{re.escape(name)}\b", wide_body) is not None
         use = [
@@ -289,7 +289,7 @@ def _one_by_one(source: Source, loop: ParallelLoop, streams: list[Stream], done:
         arrays.append(f"    {stream.type} {local}[{SINGLES}] = {{}};")
         loads.append(f"{local}[{turn}] = {text(stream.nodes[0])};")
         taken |= {(n.start_byte, n.end_byte): f"{local}[{turn}]" for n in stream.nodes}
-    body = "\n".join(dedented(_unbranched(source, n, taken) or _replaced(n, taken)) for n in loop.body)
+    body = "\n".join(dedented(_unbranched(source, n, taken) or replaced(n, taken)) for n in loop.body)
 
     def each(code: str) -> list[str]:
         return [
@@ -308,13 +308,13 @@ def _one_by_one(source: Source, loop: ParallelLoop, streams: list[Stream], done:
     return ["#pragma unroll 1", head, *arrays, *each("\n".join(loads)), *each(body), "}"]
 
 
-def _few_threads(source: Source, launch: Launch) -> bool:
+def few_threads(source: Source, launch: Launch) -> bool:
     """Return whether a block is known to have so few threads that registers can't run out: 512 or less."""
     sides = source.block_of(launch)
     return None not in sides and prod(side for side in sides if side is not None) <= 512
 
 
-def _bounded(kernel: Kernel) -> list[tuple[int, int, str]]:
+def bounded(kernel: Kernel) -> list[tuple[int, int, str]]:
     """Return the edit that keeps the registers of a kernel few enough for a block of 1024 threads, but no fewer.
 
     Without a number of blocks the compiler saves registers for more of them, and loads one vector after another.
@@ -330,7 +330,7 @@ def without_constant(offset: Poly) -> Poly:
     return {key: value for key, value in offset.items() if key}
 
 
-def _out_of_range_perhaps(node: Node, loop: ParallelLoop) -> bool:
+def out_of_range_perhaps(node: Node, loop: ParallelLoop) -> bool:
     """Return whether a condition on the index itself guards an access: read ahead of it, it might be out of range."""
     up = node
     while up.parent is not None and not any(up.id == n.id for n in loop.body):
@@ -404,7 +404,8 @@ def _statement(node: Node) -> Node:
     return up
 
 
-def _address_taken(node: Node) -> bool:
+def address_taken(node: Node) -> bool:
+    """Return whether code asks for an element's address."""
     parent = node.parent
     return parent is not None and parent.type == "pointer_expression" and how_used(node) == (True, True)
 
@@ -433,12 +434,12 @@ def _unbranched(source: Source, node: Node, taken: dict[tuple[int, int], str]) -
     term = source.unique("term")
     total = text(target)
     return (
-        f"const decltype({total}) {term} = {_replaced(value, taken)};\n"
-        f"{total} {sign} {_replaced(test, taken)} ? {term} : 0;"
+        f"const decltype({total}) {term} = {replaced(value, taken)};\n"
+        f"{total} {sign} {replaced(test, taken)} ? {term} : 0;"
     )
 
 
-def _replaced(node: Node, taken: dict[tuple[int, int], str]) -> str:
+def replaced(node: Node, taken: dict[tuple[int, int], str]) -> str:
     """Return a node's code with some nodes below it replaced."""
     edits = [
         (start - node.start_byte, end - node.start_byte, new)

@@ -321,6 +321,48 @@ def test_elements_of_unaligned_rows_are_loaded_ahead() -> None:
     assert "a_ahead" not in changed
 
 
+ROWS = """
+for (int r = blockIdx.x; r < n; r += gridDim.x) {
+    const float* x = a + r * n;
+    float* y = b + r * n;
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) { y[i] = x[i] * x[i]; sum += y[i]; }
+    sum = total_of(sum);
+    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = y[i] / sum;
+}
+"""
+
+
+def test_a_row_of_several_loops_is_kept_in_registers() -> None:
+    changed = rule("keep_rows").changes(kernel(ROWS, "<<<n, 256, 0, stream>>>(a, b, n)"), Setting())
+    assert changed is not None
+    kept, plain = changed.split("} else {", 1)
+    assert kept.count("reinterpret_cast<const Vector<float, 4>*>(a + (long long)n * r)[place];") == 1  # one load
+    assert kept.count("reinterpret_cast<Vector<float, 4>*>(b + (long long)n * r)[place] = kept_0[turn];") == 1
+    assert kept.index("= kept_0[turn];") > kept.index("/ sum")  # what the first loop wrote was not the last
+    assert "n % 4 == 0 && whole <= 4 * (long long)blockDim.x" in kept
+    assert "y[i] = y[i] / sum;" in plain
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("y[i] = y[i] / sum;", "y[i] = y[n - 1 - i] / sum;"),  # another thread's element
+        ("y[i] = y[i] / sum;", "if (sum > 0.0f) y[i] = y[i] / sum;"),  # perhaps not written
+        ("y[i] = y[i] / sum;", "{ if (i == 3) continue; y[i] = y[i] / sum; }"),
+        ("i < n; i += blockDim.x) y", "i < n - 1; i += blockDim.x) y"),  # another range
+        ("sum = total_of(sum);", "sum = total_of(sum) + y[0];"),  # read in between
+        ("r = blockIdx.x; r < n", "r = blockIdx.x + threadIdx.x / 32; r < n"),  # not one row for the whole block
+        ("{ y[i] = x[i] * x[i]; sum += y[i]; }", "if (i < 9) sum += x[i];"),  # not read beyond
+        ("float sum = 0.0f;", "float sum = 0.0f; if (n > 99) return;"),  # not all come to a barrier
+    ],
+)
+def test_other_rows_are_read_again(old: str, new: str) -> None:
+    assert old in ROWS
+    changed = kernel(ROWS.replace(old, new, 1), "<<<n, 256, 0, stream>>>(a, b, n)")
+    assert rule("keep_rows").changes(changed, Setting()) is None
+
+
 def test_a_kernel_of_large_blocks_keeps_to_their_registers() -> None:
     body = "float sum = 0.0f;\nfor (int i = threadIdx.x; i < n; i += blockDim.x) sum += a[i];\natomicAdd(b, sum);"
     for threads in ("n", "1024", "512"):
