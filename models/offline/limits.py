@@ -21,10 +21,10 @@ class Limits:
     low: Poly | None = None
     high: Poly | None = None
 
-    def leave_out(self, place: Poly) -> bool:
-        """Return whether a place is outside for every size."""
-        below = self.low is not None and at_most(add(place, {(): 1}), self.low)
-        return below or (self.high is not None and at_most(self.high, place))
+    def apart(self, other: Limits) -> bool:
+        """Return whether nothing is inside both, for every size."""
+        below = self.low is not None and other.high is not None and at_most(other.high, self.low)
+        return below or (self.high is not None and other.low is not None and at_most(self.high, other.low))
 
     def lie_in(self, other: Limits) -> bool:
         """Return whether all that is inside is inside the others as well."""

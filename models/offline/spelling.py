@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .inline import inlined
+from .limits import OPPOSITE
 from .macros import expanded
-from .syntax import edited, parsed, statements, text, walk
+from .syntax import comparisons, edited, parsed, statements, text, walk
 
 
 @lru_cache(maxsize=64)
@@ -26,4 +27,30 @@ def plain(source: str) -> str:
             if leaves and operator is not None and bound is not None and text(operator) == ">":
                 edits.append((operator.start_byte, operator.end_byte, ">="))
                 edits.append((bound.start_byte, bound.end_byte, f"{text(bound)} + 1"))
+    return edited(source, edits)
+
+
+@lru_cache(maxsize=64)
+def leaving(source: str) -> str:
+    """Say `if (i >= n || j < 1) return; …` where all that a kernel does is `if (i < n && j >= 1) { … }`."""
+    source = plain(source)
+    edits = []
+    for kernel in parsed(source).kernels:
+        *before, last = kernel.statements or (kernel.body,)
+        alone = last.type == "if_statement" and all(n.type == "declaration" for n in before)
+        if not alone or last.child_by_field_name("alternative") is not None:
+            continue
+        inner = last.child_by_field_name("consequence")
+        parts = comparisons(last.child_by_field_name("condition"), "&&") or []
+        told = [tuple(text(part.child_by_field_name(side)) for side in ("left", "operator", "right")) for part in parts]
+        if (
+            inner is None
+            or inner.type != "compound_statement"
+            or not told
+            or any(s not in OPPOSITE for _, s, _ in told)
+        ):
+            continue
+        leave = " || ".join(f"{left} {OPPOSITE[sign]} {right}" for left, sign, right in told)
+        edits.append((last.start_byte, inner.start_byte + 1, f"if ({leave}) return;"))
+        edits.append((inner.end_byte - 1, last.end_byte, ""))
     return edited(source, edits)

@@ -15,7 +15,7 @@ from ..limits import OPPOSITE, Limits, at_most, compared, narrow_down
 from ..loops import global_index
 from ..rule import Rule, Setting, distinct_arguments
 from ..space import Axis, Space, index_space
-from ..spelling import plain
+from ..spelling import leaving
 from ..syntax import (
     Kernel,
     Launch,
@@ -57,7 +57,7 @@ class JoinBorder(Rule):
 
     def once(self, source: Source, setting: Setting) -> str | None:
         """Join the first two launches that qualify."""
-        spelled = parsed(plain(source.text))
+        spelled = parsed(leaving(source.text))
         for first, second in itertools.pairwise(spelled.launches):
             inner, outer = spelled.kernel(first.kernel), spelled.kernel(second.kernel)
             if inner is None or outer is None or not _together(inner, first, outer, second):
@@ -137,7 +137,8 @@ def _joined(source: Source, inner: Kernel, outer: Kernel, launch: Launch) -> _Co
     if any(e is None for e in extents):
         return None
     sizes = [e for e in extents if e is not None]
-    found = _flat_border(outer, ordered, limits, sizes) or _lines(outer, ordered, limits, sizes)
+    readers = (_flat_border, _lines, _same_points)
+    found = next((f for read in readers if (f := read(outer, ordered, limits, sizes)) is not None), None)
     if found is None:
         return None
     slowest, border = found
@@ -267,7 +268,7 @@ def _lines(outer: Kernel, ordered: list[Axis], limits: dict[str, Limits], sizes:
                 fixed, moving, fits = (col, across), row, high is not None
             else:
                 return None
-            if not fits or not limits[fixed[0].variable].leave_out(fixed[1]):
+            if not fits or not limits[fixed[0].variable].apart(Limits(fixed[1], add(fixed[1], {(): 1}))):
                 return None
             if fixed[0] is col:
                 assert high is not None
@@ -292,6 +293,43 @@ def _lines(outer: Kernel, ordered: list[Axis], limits: dict[str, Limits], sizes:
     if tall is None or not all(at_most(e, tall) for e in ends):
         return None
     return tall, "\n".join(codes)
+
+
+def _same_points(
+    outer: Kernel, ordered: list[Axis], limits: dict[str, Limits], sizes: list[Poly]
+) -> tuple[Poly, str] | None:
+    """Read a kernel over the same points that does something where `row == 0 || column >= width - 1 || …`."""
+    space = index_space(outer, every=True)
+    skipped, body = skips(space) if space is not None else ([], ())
+    if space is None or skipped or space.preamble or len(space.axes) != len(ordered) or len(body) != 1:
+        return None
+    own = by_speed(outer, space, body)
+    if own is None or not points_alone(outer, space, skipped, body) or any(_loops(n) for n in body):
+        return None
+    names = {mine.variable: there.variable for mine, there in zip(own, ordered, strict=True)}
+    at = _sum(multiply({(a.variable,): 1}, _product(sizes[:n])) for n, a in enumerate(own))
+    extents = [outer.poly(a.bound) for a in own]
+    if _place(outer, space, body) != at or extents[:-1] != sizes or body[0].type != "if_statement":
+        return None
+    tests = comparisons(body[0].child_by_field_name("condition"), "||")
+    if body[0].child_by_field_name("alternative") is not None or not tests:
+        return None
+    for test in tests:
+        told = _excluded(outer, test, names)
+        if told is None or not limits[told[0]].apart(told[1]):
+            return None
+    return extents[-1], substitute(dedented(text(body[0])), names)
+
+
+def _excluded(kernel: Kernel, test: Node, names: dict[str, str]) -> tuple[str, Limits] | None:
+    """Read `variable == place` or another comparison: the variable, and between what it holds."""
+    left, right = test.child_by_field_name("left"), test.child_by_field_name("right")
+    if text(test.child_by_field_name("operator")) == "==" and text(left) in names and right is not None:
+        place = kernel.poly(right)
+        unknown = any(shows(place, n) for n in (*names, "threadIdx", "blockIdx"))
+        return None if unknown else (names[text(left)], Limits(place, add(place, {(): 1})))
+    found: dict[str, Limits] = {}
+    return next(iter(found.items())) if narrow_down(kernel, test, names, found) else None
 
 
 def _root_of(node: Node) -> str:

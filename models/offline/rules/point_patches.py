@@ -12,7 +12,7 @@ from ..emit import dedented, fresh, helper_name, indented, on_host, polynomial_t
 from ..limits import OPPOSITE, Limits, compared, narrow_down
 from ..rule import KernelRule, Setting, distinct_arguments
 from ..space import Axis, Space, index_space
-from ..spelling import plain
+from ..spelling import leaving
 from ..syntax import (
     SIZES,
     Kernel,
@@ -149,7 +149,7 @@ class PointPatches(KernelRule):
 
     def spelled(self, code: str) -> str:
         """Write out macros and small helpers."""
-        return plain(code)
+        return leaving(code)
 
     def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
         """Deal patches of points out to threads."""
@@ -361,7 +361,9 @@ def _written(
     edits = [(kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(code, 4) + "\n}")]
     edits.append((kernel.node.start_byte, kernel.node.start_byte, f"template <int {width}>\n"))
     edits += [(n.start_byte, n.end_byte, "") for n in kernel.node.children if n.type == "launch_bounds"]
-    edits.append((head.start_byte, head.start_byte, "__launch_bounds__(256, 2) "))
+    # Enough bytes are under way with two or three blocks on a multiprocessor.
+    blocks = 3 if sum(stack.rows for stack in stacks) <= 2 * DEEP else 2
+    edits.append((head.start_byte, head.start_byte, f"__launch_bounds__(256, {blocks}) "))
     threads = source.unique("threads")
     for launch in kernel.launches:
         bounds = [on_host(kernel, launch, _closed(text(a.bound))) for a in points.axes]
@@ -483,14 +485,15 @@ for (int @q = 0; @q < {stack.rows}; ++@q) {{
     code += f"    if (@needed) {{\n{indented(_copied(near, stack), 8)}\n    }}\n"
     for right in (*range(-FAR, 0), *range(1, stack.right + 1)):
         at = str(right) if right < 0 else f"$Width + {right - 1}".replace(" + 0", "")
+        uses = []
         for load in stack.loads:
             down, point = load.down - stack.first, f"{at} - {load.right}".replace("- -", "+ ")
             if load.right <= right < 0 or 0 < right <= load.right:
-                code += (
-                    f"    if ({_in_patch(down)} && {point} >= 0 && {point} < $Width) {{\n"
-                    f"        if (@inside >> (({_less(down)}) * $Width + {point}) & 1u)"
-                    f" {near}[{at} + {-stack.left}] = @row[{at}];\n    }}\n"
-                )
+                there = f"{_in_patch(down)} && {point} >= 0 && {point} < $Width"
+                uses.append(f"({there} && (@inside >> (({_less(down)}) * $Width + {point}) & 1u))")
+        if uses:
+            needed = " ||\n        ".join(dict.fromkeys(uses))
+            code += f"    if ({needed})\n        {near}[{at} + {-stack.left}] = @row[{at}];\n"
     return code + "}\n"
 
 

@@ -42,7 +42,7 @@ EXPECTED = {
     "row_unit": {"warp_per_item", "vectorize"},
     "running_max": {"block_scan"},
     "similarity": {"tile_shared"},
-    "smooth": {"swap_thread_axes", "fuse_launches"},
+    "smooth": {"join_border", "point_patches"},
     "tone_curve": {"grid_stride_full_grid", "float_literals", "vectorize"},
     "weighted_distance": {"block_reduce", "vectorize"},
 }
