@@ -18,6 +18,7 @@ from ..syntax import (
     declared_name,
     edited,
     squeezed,
+    subscript_index,
     text,
     walk,
     within,
@@ -95,10 +96,10 @@ class EarlyLaunch(Rule):
         for kernel in source.kernels:
             if kernel.launches:
                 first = kernel.body.start_byte + 1
-                lines = f"\n    {TRIGGER}" + (f"\n    {WAIT}" if kernel.name in early else "")
-                edits.append((first, first, lines))
+                edits.append((first, first, f"\n    {TRIGGER}"))
             if kernel.name in early:
-                edits += _restrictions(kernel)
+                sure = all(_surely_after(launch, source, clears, chosen) for launch in kernel.launches)
+                edits += [*_restrictions(kernel), *_waits(kernel, late=sure)]
         for launch in chosen:
             grid, block, shared, stream = [*map(text, launch.configuration), "0", "0"][:4]
             given = ", ".join((text(launch.function), grid, block, shared, stream, *map(text, launch.arguments)))
@@ -154,6 +155,83 @@ def _may_wait(kernel: Kernel | None) -> bool:
     return kernel is not None and not re.search(r"\b__ldg\b|\basm\b|grid_group|this_grid", code_only(text(kernel.node)))
 
 
+def _surely_after(launch: Launch, source: Source, clears: list[Node], early: list[Launch]) -> bool:
+    """Return whether a plain launch always comes before in the same call: inputs are complete when this one starts."""
+    plain = [other.node for other in source.launches if other not in early and other.host == launch.host] + clears
+    return any(n.start_byte < launch.node.start_byte and not _conditional(n) for n in plain)
+
+
+def _conditional(node: Node) -> bool:
+    up: Node | None = node
+    while up is not None and up.type != "function_definition":
+        if up.type in (
+            "if_statement",
+            "conditional_expression",
+            "binary_expression",
+            "lambda_expression",
+            "case_statement",
+        ):
+            return True
+        if up.type.startswith(("for_", "while_", "do_")):
+            return True
+        up = up.parent
+    return False
+
+
+def _waits(kernel: Kernel, *, late: bool) -> list[tuple[int, int, str]]:
+    """Return the edits that wait: in the first line, or (`late`) where something but inputs is used for the first time.
+
+    Every thread waits before it ends: else a kernel could be done before the one before it.
+    """
+    first = kernel.body.start_byte + 1
+    top = [(first, first, f"\n    {WAIT}")]
+    others = {p.name for p in kernel.parameters if p.pointer and not _is_input(kernel, p.name)}
+    until = next((n for n in kernel.statements if others & {text(i) for i in walk(n) if i.type == "identifier"}), None)
+    if (
+        not late
+        or until is None
+        or re.search(r"^\s*(?:static\s+)?__device__[^()]*[;=]", kernel.source.text, re.MULTILINE)
+    ):
+        return top
+    before = [n for n in kernel.statements if n.start_byte < until.start_byte]
+    returns = [n for s in before for n in walk(s) if n.type == "return_statement"]
+    edits = [(n.start_byte, n.end_byte, f"{{ {WAIT} {text(n)} }}") for n in returns]
+    at = until.start_byte
+    found = _added(kernel, until, others)
+    if found is None:
+        return [*edits, (at, at, f"{WAIT}\n    ")]
+    kind, target, place, value = found
+    place_name, value_name = kernel.source.unique("place"), kernel.source.unique("value")
+    code = f"""\
+const long long {place_name} = {place};
+    const {kind} {value_name} = {value};
+    {WAIT}
+    atomicAdd(&{target}[{place_name}], {value_name});"""
+    return [*edits, (at, until.end_byte, code)]
+
+
+def _added(kernel: Kernel, statement: Node, others: set[str]) -> tuple[str, str, str, str] | None:
+    """Return type, array, index and value of `atomicAdd(&array[index], value);` with both made of inputs alone."""
+    call = statement.named_children[0] if statement.type == "expression_statement" else None
+    if call is None or call.type != "call_expression" or text(call.child_by_field_name("function")) != "atomicAdd":
+        return None
+    arguments = _arguments(call)
+    address = arguments[0].child_by_field_name("argument") if len(arguments) == 2 else None
+    index = subscript_index(address) if address is not None and address.type == "subscript_expression" else None
+    if address is None or index is None or not text(arguments[0]).startswith("&"):
+        return None
+    target = address.child_by_field_name("argument")
+    parameter = kernel.parameter(text(target))
+    names = {text(n) for part in (index, arguments[1]) for n in walk(part) if n.type == "identifier"}
+    if parameter is None or names & others:
+        return None
+    return parameter.type, text(target), text(index), text(arguments[1])
+
+
+def _is_input(kernel: Kernel, name: str) -> bool:
+    return all(launch.argument(kernel, name) in _inputs(launch.host) for launch in kernel.launches)
+
+
 def _restrictions(kernel: Kernel) -> list[tuple[int, int, str]]:
     """Return the edits that let go of __restrict__ where an earlier kernel may have written what is passed.
 
@@ -161,7 +239,7 @@ def _restrictions(kernel: Kernel) -> list[tuple[int, int, str]]:
     """
     edits = []
     for parameter in kernel.parameters:
-        inputs = all(launch.argument(kernel, parameter.name) in _inputs(launch.host) for launch in kernel.launches)
+        inputs = _is_input(kernel, parameter.name)
         for node in walk(parameter.node):
             if text(node) == "__restrict__" and not node.children and parameter.pointer and not inputs:
                 edits.append((node.start_byte, node.end_byte, ""))

@@ -85,3 +85,37 @@ def test_kernels_in_two_branches_do_not_follow_one_another() -> None:
 def test_a_device_without_such_launches_keeps_plain_ones() -> None:
     assert changed(TWO, tensor_cores=False) is None
     assert changed(TWO.replace("a[i])", "__ldg(&a[i]))").replace("+ a[0]", "+ __ldg(a)")) is None
+
+
+def test_inputs_are_read_before_the_wait_where_a_launch_always_comes_first() -> None:
+    code = changed(TWO)
+    assert code is not None
+    part = code[code.index("void part") : code.index("void finish")]
+    assert part.index("const int i") < part.index(WAIT)
+    conditional = "cudaError_t error = n > 9 ? cudaMemsetAsync(sums, 0, 28, stream) : cudaSuccess;"
+    code = changed(TWO.replace("cudaError_t error = cudaMemsetAsync(sums, 0, 28, stream);", conditional))
+    assert code is not None
+    part = code[code.index("void part") : code.index("void finish")]
+    assert part.index(WAIT) < part.index("const int i"), "inputs may come from a kernel before the call"
+
+
+ADDED = TWO.replace(
+    "if (i < n) atomicAdd(&sums[i % 7], a[i]);", "if (i >= n) return;\n    atomicAdd(&sums[i % 7], a[i]);"
+)
+
+
+def test_what_is_added_is_loaded_before_the_wait_and_every_thread_waits() -> None:
+    code = changed(ADDED)
+    assert code is not None
+    assert f"if (i >= n) {{ {WAIT} return; }}" in code
+    assert "const long long place = i % 7;" in code
+    assert f"const float value = a[i];\n    {WAIT}\n    atomicAdd(&sums[place], value);" in code
+
+
+@pytest.mark.parametrize(("old", "new"), [("a[i]);", "a[i] + sums[0]);"), ("sums[i % 7]", "sums[(int)sums[0]]")])
+def test_what_was_written_before_is_read_after_the_wait(old: str, new: str) -> None:
+    code = changed(ADDED.replace(old, new))
+    assert code is not None
+    part = code[code.index("void part") : code.index("void finish")]
+    assert part.rindex(WAIT) < part.index("atomicAdd"), part
+    assert "value =" not in part
