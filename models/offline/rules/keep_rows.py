@@ -239,7 +239,7 @@ def _used_in(statement: Node, target: Node, kernel: Kernel, root: str) -> bool:
 
 def _uniform(kernel: Kernel, offset: Poly) -> bool:
     """Return whether an offset is the same for all threads of a block."""
-    rows = {}
+    rows: dict[str, list[tuple[Poly, Poly]]] = {}
     for node in walk(kernel.body):
         parts = for_parts(node) if node.type == "for_statement" else None
         if parts is not None:

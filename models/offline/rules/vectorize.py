@@ -281,7 +281,8 @@ def _one_by_one(source: Source, loop: ParallelLoop, streams: list[Stream], done:
     start, step = STEPS[loop.form]
     first, turn = source.unique("first"), source.unique("turn")
     taken: dict[tuple[int, int], str] = {}
-    arrays, loads = [], []
+    arrays: list[str] = []
+    loads: list[str] = []
     for stream in streams:
         local = source.unique(f"{stream.root}_ahead")
         while any(f" {local}[" in line for line in arrays):
