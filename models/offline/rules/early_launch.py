@@ -99,7 +99,10 @@ class EarlyLaunch(Rule):
                 edits.append((first, first, f"\n    {TRIGGER}"))
             if kernel.name in early:
                 sure = all(_surely_after(launch, source, clears, chosen) for launch in kernel.launches)
-                edits += [*_restrictions(kernel), *_waits(kernel, late=sure)]
+                many = all(_after_if_many(launch, clears) for launch in kernel.launches)
+                edits += [*_restrictions(kernel), *_waits(kernel, late=sure or many)]
+                if many and not sure:
+                    edits.append((first, first, f"\n    if (gridDim.x == 1) {WAIT}"))
         for launch in chosen:
             grid, block, shared, stream = [*map(text, launch.configuration), "0", "0"][:4]
             given = ", ".join((text(launch.function), grid, block, shared, stream, *map(text, launch.arguments)))
@@ -159,6 +162,27 @@ def _surely_after(launch: Launch, source: Source, clears: list[Node], early: lis
     """Return whether a plain launch always comes before in the same call: inputs are complete when this one starts."""
     plain = [other.node for other in source.launches if other not in early and other.host == launch.host] + clears
     return any(n.start_byte < launch.node.start_byte and not _conditional(n) for n in plain)
+
+
+def _after_if_many(launch: Launch, clears: list[Node]) -> bool:
+    """Return whether a clearing comes before in the same call if the launch is of more than one block.
+
+    Both depend on one constant then: `alone ? cudaSuccess : clear(…)`, and a grid of `alone ? 1 : …`.
+    """
+    grid = launch.configuration[0]
+    alone = text(grid.child_by_field_name("condition"))
+    one = grid.type == "conditional_expression" and text(grid.child_by_field_name("consequence")) == "1"
+    if not one or launch.host is None or not alone.isidentifier() or alone in assigned_names(launch.host):
+        return False
+    for node in clears:
+        choice = node.parent
+        if node.start_byte > launch.node.start_byte or choice is None or choice.type != "conditional_expression":
+            continue
+        other = choice.child_by_field_name("alternative")
+        same = text(choice.child_by_field_name("condition")) == alone and other is not None and within(node, other)
+        if same and within(choice, launch.host) and choice.parent is not None and not _conditional(choice.parent):
+            return True
+    return False
 
 
 def _conditional(node: Node) -> bool:

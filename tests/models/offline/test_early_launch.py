@@ -119,3 +119,45 @@ def test_what_was_written_before_is_read_after_the_wait(old: str, new: str) -> N
     part = code[code.index("void part") : code.index("void finish")]
     assert part.rindex(WAIT) < part.index("atomicAdd"), part
     assert "value =" not in part
+
+
+ALONE = """#include <cuda_runtime.h>
+__global__ void add(float* total, const float* a, int n) {
+    float sum = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += a[i];
+    if (gridDim.x > 1) atomicAdd(total, sum);
+}
+extern "C" cudaError_t f(float* total, const float* a, int n, void* workspace, size_t bytes, cudaStream_t stream) {
+    const bool alone = n < 99;
+    cudaError_t error = alone ? cudaSuccess : cudaMemsetAsync(total, 0, 4, stream);
+    if (error != cudaSuccess) return error;
+    add<<<alone ? 1 : 1 + n / 256, 256, 0, stream>>>(total, a, n);
+    return cudaGetLastError();
+}
+"""
+
+
+def test_inputs_are_read_before_the_wait_only_where_the_clearing_came_before() -> None:
+    code = changed(ALONE)
+    assert code is not None
+    assert code.index(f"if (gridDim.x == 1) {WAIT}") < code.index("float sum") < code.index(f"    {WAIT}\n    if (grid")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<<<alone ? 1 : 1 + n / 256", "<<<n < 98 ? 1 : 1 + n / 256"),  # another condition
+        ("<<<alone ? 1 : 1 + n / 256", "<<<alone ? 2 : 1 + n / 256"),  # many blocks come without a clearing
+        (
+            "alone ? cudaSuccess : cudaMemsetAsync(total, 0, 4, stream)",
+            "alone ? cudaMemsetAsync(total, 0, 4, stream) : error",
+        ),
+        ("cudaError_t error = alone", "cudaError_t error = n < 9 ? cudaSuccess : alone"),
+        ("const bool alone = n < 99;", "bool alone = n < 99; if (n == 7) alone = false;"),
+    ],
+)
+def test_inputs_are_read_after_the_wait_where_the_clearing_is_not_sure(old: str, new: str) -> None:
+    assert old in ALONE
+    code = changed(ALONE.replace(old, new, 1))
+    assert code is not None
+    assert code.index(f"\n    {WAIT}") < code.index("float sum")
