@@ -169,7 +169,8 @@ for (long long @first_row = blockIdx.y * (long long)@rows; @first_row < {text(v.
         #pragma unroll
         for (int @c = 0; @c < {words}; ++@c) {{
             const long long {u.variable} = @first_column + @word * {words} + @c;
-            if ({inside}) *reinterpret_cast<$Columns<{written}, $Width>*>(&{store}) = @turned[@c];
+            // As one access: the compiler would take an assignment of elements apart.
+            if ({inside}) __stwb(reinterpret_cast<uint4*>(&{store}), *reinterpret_cast<const uint4*>(&@turned[@c]));
         }}
     }}
     __syncthreads();
