@@ -24,6 +24,13 @@ from ..syntax import (
     within,
 )
 
+BRANCHES = {
+    "if_statement", "switch_statement", "conditional_expression", "binary_expression", "lambda_expression",
+}  # fmt: skip
+"""What may pass over a part of itself."""
+DEVICE_VARIABLE = re.compile(r"\b__device__[^(){};]*[;=]")
+"""Memory that a kernel can reach without a parameter."""
+
 WAIT, TRIGGER = "cudaGridDependencySynchronize();", "cudaTriggerProgrammaticLaunchCompletion();"
 
 LAUNCH_EARLY = """\
@@ -186,17 +193,10 @@ def _after_if_many(launch: Launch, clears: list[Node]) -> bool:
 
 
 def _conditional(node: Node) -> bool:
+    """Return whether a node of the host function may be left out, or done several times."""
     up: Node | None = node
     while up is not None and up.type != "function_definition":
-        if up.type in (
-            "if_statement",
-            "conditional_expression",
-            "binary_expression",
-            "lambda_expression",
-            "case_statement",
-        ):
-            return True
-        if up.type.startswith(("for_", "while_", "do_")):
+        if up.type in BRANCHES or up.type.startswith(("for_", "while_", "do_")):
             return True
         up = up.parent
     return False
@@ -211,11 +211,7 @@ def _waits(kernel: Kernel, *, late: bool) -> list[tuple[int, int, str]]:
     top = [(first, first, f"\n    {WAIT}")]
     others = {p.name for p in kernel.parameters if p.pointer and not _is_input(kernel, p.name)}
     until = next((n for n in kernel.statements if others & {text(i) for i in walk(n) if i.type == "identifier"}), None)
-    if (
-        not late
-        or until is None
-        or re.search(r"^\s*(?:static\s+)?__device__[^()]*[;=]", kernel.source.text, re.MULTILINE)
-    ):
+    if not late or until is None or DEVICE_VARIABLE.search(code_only(kernel.source.text)):
         return top
     before = [n for n in kernel.statements if n.start_byte < until.start_byte]
     returns = [n for s in before for n in walk(s) if n.type == "return_statement"]

@@ -161,3 +161,10 @@ def test_inputs_are_read_after_the_wait_where_the_clearing_is_not_sure(old: str,
     code = changed(ALONE.replace(old, new, 1))
     assert code is not None
     assert code.index(f"\n    {WAIT}") < code.index("float sum")
+
+
+def test_memory_that_needs_no_parameter_is_reached_after_the_wait() -> None:
+    code = changed(ADDED.replace("__global__ void part", "__device__ float offset;\n__global__ void part"))
+    assert code is not None
+    part = code[code.index("void part") : code.index("void finish")]
+    assert part.index(WAIT) < part.index("const int i")
