@@ -534,13 +534,7 @@ def _done(
     results = "".join(f"    $Columns<{s.type}, $Width> @result{n};\n" for n, s in enumerate(stores))
     if bounds is None:
         body = f"        const long long {col} = @left + @w;\n{indented(inside, 8)}\n"
-        flags, finish = (
-            "",
-            "".join(
-                f"    *reinterpret_cast<$Columns<{s.type}, $Width>*>(&{_first(points, s)}) = @result{n};\n"
-                for n, s in enumerate(stores)
-            ),
-        )
+        flags, finish = "", "".join(indented(_whole_store(points, n, s), 4) for n, s in enumerate(stores))
     else:
         flags = "".join(f"    unsigned @made{n} = 0;\n" for n in range(len(stores)))
         body = (
@@ -556,7 +550,7 @@ def _done(
         for n, s in enumerate(stores):
             finish += (
                 f"    if (@made{n} == (1u << $Width) - 1) {{\n"
-                f"        *reinterpret_cast<$Columns<{s.type}, $Width>*>(&{_first(points, s)}) = @result{n};\n"
+                f"{indented(_whole_store(points, n, s), 8)}"
                 f"    }} else {{\n        #pragma unroll\n"
                 f"        for (int @w = 0; @w < $Width; ++@w) {{\n"
                 f"            if (@made{n} >> @w & 1u) {_first(points, s, '@left + @w')} = @result{n}.at[@w];\n"
@@ -570,6 +564,18 @@ for (int @r = 0; @r < {DEEP}; ++@r) {{
     for (int @w = 0; @w < $Width; ++@w) {{
 {body}    }}
 {finish}}}"""
+
+
+def _whole_store(points: _Points, number: int, store: _Store) -> str:
+    """Write the store of a row of a patch: as one access, where the compiler might take an assignment apart."""
+    place, result = f"&{_first(points, store)}", f"@result{number}"
+    return f"""\
+if constexpr (sizeof({result}) == 16) {{
+    __stwb(reinterpret_cast<uint4*>({place}), *reinterpret_cast<const uint4*>(&{result}));
+}} else {{
+    *reinterpret_cast<$Columns<{store.type}, $Width>*>({place}) = {result};
+}}
+"""
 
 
 def _first(points: _Points, store: _Store, column: str = "@left") -> str:
