@@ -135,7 +135,7 @@ def _times(
     device: CudaDevice, build: Build, task: Task, precision: Precision, data: Iterable[tuple[Case, object]]
 ) -> _Times:
     empty_us, found = 0.0, list[float]()
-    with device.open(build, task, precision) as runner:
+    with device.open(build, task, precision) as runner, runner.hold():
         for case, arrays in data:
             runner.load_case(case, arrays)  # type: ignore[arg-type]
             if not found:
