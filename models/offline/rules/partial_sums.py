@@ -100,7 +100,7 @@ if (threadIdx.x == 0 && gridDim.x > 1) @partial_sums[blockIdx.x] = {found.value}
         start = f"""\
 const unsigned @sums = {grid};
     // A small case is one block's work: nothing is left to add up.
-    const bool @alone = @sums <= 1 || {items} <= {items_alone(kernel, loop, budget_ns=2200)};
+    const bool @alone = @sums <= 1 || {items} <= {items_alone(kernel, loop, budget_ns=1200)};
     {kernel.name}<<<@alone ? 1 : @sums, @alone ? 1024 : {block}{rest}>>>({given}, {buffer}{_more(passed)});"""
         end = (
             f"if (!@alone) @finish_sum<<<1, 256{rest}>>>({text(launch.arguments[kernel.parameters.index(target)])}, "
