@@ -49,7 +49,7 @@ if (threadIdx.x == 0 && gridDim.x > 1) atomicAdd({place}, {value});
     if (threadIdx.x == 0 && gridDim.x == 1) *{place} = {value};"""
         first = f"""\
 // A few items are one block's work, which stores the sum.
-    const bool {alone} = {items} <= {items_alone(kernel, loop, budget_ns=600)};
+    const bool {alone} = {items} <= {items_alone(kernel, loop, budget_ns=400)};
     """
         grid, block = launch.configuration[:2]
         last = kernel.statements[-1]

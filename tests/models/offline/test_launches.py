@@ -92,7 +92,7 @@ extern "C" cudaError_t total(float* total, const float* a, int n, void* workspac
 def test_a_small_sum_is_stored_by_one_block_and_a_large_one_added_by_many() -> None:
     changed = changes("one_block_if_small", reduced(TOTAL))
     assert changed is not None
-    assert "const bool alone = n <= 11264;\n    cudaError_t error = alone ? cudaSuccess : cudaMemsetAsync(" in changed
+    assert "const bool alone = n <= 7168;\n    cudaError_t error = alone ? cudaSuccess : cudaMemsetAsync(" in changed
     assert "add<<<alone ? 1 : blocks_up_to(n, 256 * 4, blocks_of_processor * 132), alone ? 1024 : 256, 0" in changed
     assert "if (threadIdx.x == 0 && gridDim.x > 1) atomicAdd(total, block_total);" in changed
     assert "if (threadIdx.x == 0 && gridDim.x == 1) *total = block_total;" in changed
