@@ -33,6 +33,19 @@ struct alignas(16) {name} {{
 }};
 """
 
+LOAD_ONCE = """\
+// Loads what nothing reads again: its lines make room first, and what is written stays in the L2.
+template <typename Value>
+static __device__ __forceinline__ Value {name}(const Value* from) {{
+    Value value = *from;
+    #pragma unroll
+    for (int part = 0; sizeof(Value) % 16 == 0 && part < (int)(sizeof(Value) / 16); ++part) {{
+        reinterpret_cast<uint4*>(&value)[part] = __ldcs(reinterpret_cast<const uint4*>(from) + part);
+    }}
+    return value;
+}}
+"""
+
 
 def helper_name(source: Source, wanted: str, code: str) -> str:
     """Return the name under which a source has a helper already, else a free one."""

@@ -16,7 +16,7 @@ from .values import declared
 THREADS = 256
 LANES = 8
 """Threads of an item at least: so no more than `THREADS / LANES` items are side by side."""
-TURNS = 4
+TURNS = 2
 """Items behind each other: their loads are on their way together."""
 
 PACKED = """\
@@ -49,7 +49,7 @@ class ItemTile:
 
 
 def item_tile(
-    kernel: Kernel, loop: ParallelLoop, shared: list[Node], alone: Node, barrier: Node, packed: str
+    kernel: Kernel, loop: ParallelLoop, shared: list[Node], alone: Node, barrier: Node, packed: str, load_once: str
 ) -> ItemTile | None:
     """Return the body, if the items' elements lie one behind the other and are gone through one by one."""
     streams = Vectorize().streams(kernel, loop)
@@ -77,7 +77,7 @@ def item_tile(
     local = _needed(rest, body) + given
     item = "const unsigned @item = @first_item + @row;\n" if "@item" in local + body else ""
     local = (item + local).rstrip()
-    loads = "\n".join(f"{_held(s)}[@turn] = {_place(s, packed)};" for s in streams if s.loaded)
+    loads = "\n".join(f"{_held(s)}[@turn] = {_loaded(s, packed, load_once)};" for s in streams if s.loaded)
     stores = "\n".join(f"{_place(s, packed)} = {_held(s)}[@turn];" for s in streams if s.stored)
     arrays = "\n".join(f"{packed}<{s.type}, @width> {_held(s)}[@turns];" for s in streams)
     held = "\n".join(f"__shared__ {kind} @{name}_of[{THREADS // LANES} * @turns];" for kind, name in scalars)
@@ -155,3 +155,8 @@ def _place(stream: Stream, packed: str) -> str:
     constant = "" if stream.stored else "const "
     kind = f"{constant}{packed}<{stream.type}, @width>"
     return f"reinterpret_cast<{kind}*>({stream.root})[(long long)(@first_item + @row) * @whole + @place]"
+
+
+def _loaded(stream: Stream, packed: str, load_once: str) -> str:
+    place = _place(stream, packed)
+    return place if stream.stored else f"{load_once}(&{place})"

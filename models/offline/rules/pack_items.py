@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tree_sitter import Node
 
-from ..emit import configuration_edits, fresh, helper_name, indented, on_host, with_helper
+from ..emit import LOAD_ONCE, configuration_edits, fresh, helper_name, indented, on_host, with_helper
 from ..item_tile import LANES_FOR, PACKED, THREADS, TURNS, item_tile
 from ..loops import ParallelLoop, effects_known, parallel_loops
 from ..rule import KernelRule, Setting, distinct_arguments
@@ -109,7 +109,8 @@ class PackItems(KernelRule):
         source = kernel.source
         packed = helper_name(source, "Packed", PACKED)
         lanes_for, tiles_of = helper_name(source, "lanes_for", LANES_FOR), helper_name(source, "tiles_of", TILES)
-        tile = item_tile(kernel, loop, *first, packed)
+        load_once = helper_name(source, "load_once", LOAD_ONCE)
+        tile = item_tile(kernel, loop, *first, packed, load_once)
         if tile is None or len(kernel.launches) != 1:
             return None
         launch = kernel.launches[0]
@@ -123,7 +124,7 @@ class PackItems(KernelRule):
         edits = [
             (kernel.body.start_byte, kernel.body.end_byte, "{\n" + indented(fresh(source, code), 4) + "\n}"),
             (kernel.node.start_byte, kernel.node.start_byte, f"template <int {width}, int {turns}>\n"),
-            (at, at, f"__launch_bounds__({THREADS}, 2) "),
+            (at, at, f"__launch_bounds__({THREADS}, 4) "),
             (last.end_byte, last.end_byte, f", unsigned {items}"),
         ]
         pointers = " | ".join(f"(size_t)({launch.argument(kernel, name)})" for name in tile.arrays)
@@ -154,7 +155,7 @@ class PackItems(KernelRule):
         )
         edits.append((launch.statement.start_byte, launch.statement.end_byte, indented(chosen, 4).lstrip()))
         result = edited(source.text, edits)
-        for name, helper in ((lanes_for, LANES_FOR), (tiles_of, TILES), (packed, PACKED)):
+        for name, helper in ((lanes_for, LANES_FOR), (tiles_of, TILES), (packed, PACKED), (load_once, LOAD_ONCE)):
             result = with_helper(result, name, helper)
         return result
 

@@ -40,8 +40,8 @@ def test_items_that_lie_one_behind_the_other_are_tiled() -> None:
     assert changed is not None
     assert "(size_t)(out) | (size_t)(a)) % 16 == 0 && (m) % 4 == 0" in changed
     assert "norm[item] = weight;" in changed
-    assert "weighted<4, 4><<<" in changed
-    assert "weighted<1, 4><<<" in changed, "rows that are not aligned go one by one"
+    assert "weighted<4, 2><<<" in changed
+    assert "weighted<1, 2><<<" in changed, "rows that are not aligned go one by one"
     assert changed.index("a_held[turn] = ") < changed.index("float weight = w[item]"), "loads first"
     assert changes("pack_items", changed) is None
 
