@@ -18,6 +18,7 @@ from ..syntax import (
     Kernel,
     Poly,
     add,
+    calls,
     coefficient,
     comparisons,
     edited,
@@ -163,6 +164,8 @@ class PointPatches(KernelRule):
         if points is None or stores is None:
             return None
         loads = _loads(points)
+        if not _harmless(points, {la.node.id for la in loads}):
+            return None
         choices = [(a, _stacks(points, loads, stores, a)) for a in points.axes[1:]]
         # The fewest rows; of the axes that need as many, the slowest, whose rows no other thread of a block loads.
         best = min(
@@ -270,6 +273,28 @@ def _loads(points: _Points) -> list[_Load]:
                 base = {k: v for k, v in without(place, col).items() if k}
                 found.append(_Load(access.root, access.node, base, place.get((), 0)))
     return found
+
+
+def _harmless(points: _Points, ahead: set[int]) -> bool:
+    """Return whether what is done inside may be done anywhere, its results thrown away: all loads are done ahead."""
+    source = points.kernel.source
+    for statement in points.inside:
+        if statement.type not in ("declaration", "expression_statement"):
+            return False
+        for access in points.kernel.accesses_in(statement):
+            if access.node.id not in ahead and not access.written:
+                return False
+        for node in walk(statement):
+            pointers = {p.name for p in points.kernel.parameters if p.pointer}
+            alone = node.type == "identifier" and text(node) in pointers and node.parent is not None
+            if alone and node.parent is not None and node.parent.type != "subscript_expression":
+                return False
+            divides = node.type == "binary_expression" and text(node.child_by_field_name("operator")) in ("/", "%")
+            if divides or node.type == "pointer_expression":
+                return False
+        if not all(source.pure(name) or name in SIZES for name in calls(statement)):
+            return False
+    return True
 
 
 def _plain(points: _Points, place: Poly) -> bool:
@@ -409,9 +434,10 @@ def _code(points: _Points, along: Axis, stacks: list[_Stack], stores: list[_Stor
     )
     corners = [f"@first + {DEEP} <= {bounds[along.variable]}", f"@left + $Width <= {bounds[col]}"]
     corners += [f"{substitute(n, low if s in ('>', '>=') else high)} {s} {b}" for n, s, b in points.tests]
-    point = {along.variable: "(@first + @r)", col: "(@left + @w)"}
-    tests = [f"@first + @r < {bounds[along.variable]}", f"@left + @w < {bounds[col]}"]
-    tests += [f"{substitute(n, point)} {s} {b}" for n, s, b in points.tests]
+    here = {along.variable: "(@first + @r)", col: "(@left + @w)"}
+    told = [(n, f"{substitute(n, here)} {s} {b}") for n, s, b in points.tests]
+    across = [f"@left + @w < {bounds[col]}", *(test for n, test in told if n == col)]
+    down = [f"@first + @r < {bounds[along.variable]}", *(test for n, test in told if n != col)]
     near = "".join(
         f"{'alignas(4) ' * (SIZES[s.type] < 4)}{s.type} @near{n}[{s.rows}][{s.columns}];\n"
         for n, s in enumerate(stacks)
@@ -421,20 +447,18 @@ def _code(points: _Points, along: Axis, stacks: list[_Stack], stores: list[_Stor
 const bool @whole = {" && ".join(corners)};
 unsigned @inside = ~0u;
 if (!@whole) {{
+    unsigned @across = 0;
+    #pragma unroll
+    for (int @w = 0; @w < $Width; ++@w) {{
+        if ({" && ".join(across)}) @across |= 1u << @w;
+    }}
     @inside = 0;
     #pragma unroll
     for (int @r = 0; @r < {DEEP}; ++@r) {{
-        #pragma unroll
-        for (int @w = 0; @w < $Width; ++@w) {{
-            if ({" && ".join(tests)}) @inside |= 1u << (@r * $Width + @w);
-        }}
+        if ({" && ".join(down)}) @inside |= @across << (@r * $Width);
     }}
 }}
-{near}{loads}if (@whole) {{
-{indented(_done(points, along, stacks, stores), 4)}
-}} else {{
-{indented(_done(points, along, stacks, stores, bounds), 4)}
-}}"""
+{near}{loads}{_done(points, along, stacks, stores, bounds)}"""
     starts = {"y": "(blockIdx.y * (long long)blockDim.y + threadIdx.y)", "z": "(long long)blockIdx.z"}
     steps = {"y": "gridDim.y * (long long)blockDim.y", "z": "(long long)gridDim.z"}
     loops = [(axis.variable, "y" if axis is points.axes[1] else "z") for axis in points.axes[1:]]
@@ -525,45 +549,52 @@ def _in_patch(down: int) -> str:
     return f"@q >= {down} && @q < {down + DEEP}" if down else f"@q < {DEEP}"
 
 
-def _done(
-    points: _Points, along: Axis, stacks: list[_Stack], stores: list[_Store], bounds: dict[str, str] | None = None
-) -> str:
-    """Write what is done at the points of a patch: all inside, or (with `bounds`) each in its own way."""
+def _done(points: _Points, along: Axis, stacks: list[_Stack], stores: list[_Store], bounds: dict[str, str]) -> str:
+    """Write what is done at the points of a patch: all as if they were inside, then anew what is outside."""
     col = points.axes[0].variable
-    inside = _point(points, points.inside, stacks, stores, made=bounds is not None)
+    column = f"const long long {col} = @left + @w;"
+    inside = _point(points, points.inside, stacks, stores, made=False)
     results = "".join(f"    $Columns<{s.type}, $Width> @result{n};\n" for n, s in enumerate(stores))
-    if bounds is None:
-        body = f"        const long long {col} = @left + @w;\n{indented(inside, 8)}\n"
-        flags, finish = "", "".join(indented(_whole_store(points, n, s), 4) for n, s in enumerate(stores))
-    else:
-        flags = "".join(f"    unsigned @made{n} = 0;\n" for n in range(len(stores)))
-        body = (
-            f"        const long long {col} = @left + @w;\n"
-            f"        if (@inside >> (@r * $Width + @w) & 1u) {{\n{indented(inside, 12)}\n        }}"
-        )
-        if points.outside:
-            outside = _point(points, points.outside, stacks, stores, made=True)
-            test = f"{along.variable} < {bounds[along.variable]} && {col} < {bounds[col]}"
-            body += f" else if ({test}) {{\n{indented(outside, 12)}\n        }}"
-        body += "\n"
-        finish = ""
-        for n, s in enumerate(stores):
-            finish += (
-                f"    if (@made{n} == (1u << $Width) - 1) {{\n"
-                f"{indented(_whole_store(points, n, s), 8)}"
-                f"    }} else {{\n        #pragma unroll\n"
-                f"        for (int @w = 0; @w < $Width; ++@w) {{\n"
-                f"            if (@made{n} >> @w & 1u) {_first(points, s, '@left + @w')} = @result{n}.at[@w];\n"
-                f"        }}\n    }}\n"
-            )
+    flags = "".join(
+        f"    unsigned @made{n} = @inside >> (@r * $Width) & ((1u << $Width) - 1);\n" for n in range(len(stores))
+    )
+    other = ""
+    if points.outside:
+        outside = _point(points, points.outside, stacks, stores, made=True)
+        within = f"{along.variable} < {bounds[along.variable]} && {col} < {bounds[col]}"
+        other = f"""\
+    if (@made0 != (1u << $Width) - 1) {{
+        #pragma unroll
+        for (int @w = 0; @w < $Width; ++@w) {{
+            {column}
+            if (!(@inside >> (@r * $Width + @w) & 1u) && {within}) {{
+{indented(outside, 16)}
+            }}
+        }}
+    }}
+"""
+    finish = ""
+    for n, s in enumerate(stores):
+        finish += f"""\
+    if (@made{n} == (1u << $Width) - 1) {{
+{indented(_whole_store(points, n, s), 8)}\
+    }} else {{
+        #pragma unroll
+        for (int @w = 0; @w < $Width; ++@w) {{
+            if (@made{n} >> @w & 1u) {_first(points, s, "@left + @w")} = @result{n}.at[@w];
+        }}
+    }}
+"""
     return f"""\
 #pragma unroll
 for (int @r = 0; @r < {DEEP}; ++@r) {{
     const long long {along.variable} = @first + @r;
-{results}{flags}    #pragma unroll
+{results}    #pragma unroll
     for (int @w = 0; @w < $Width; ++@w) {{
-{body}    }}
-{finish}}}"""
+        {column}
+{indented(inside, 8)}
+    }}
+{flags}{other}{finish}}}"""
 
 
 def _whole_store(points: _Points, number: int, store: _Store) -> str:
