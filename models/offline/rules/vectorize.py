@@ -11,6 +11,7 @@ from tree_sitter import Node
 
 from ..emit import (
     BLOCKS_FOR,
+    LOAD_ONCE,
     VECTOR,
     configuration_edits,
     dedented,
@@ -32,6 +33,7 @@ from ..syntax import (
     coefficient,
     edited,
     how_used,
+    id_of,
     real,
     shows,
     statements,
@@ -131,7 +133,11 @@ class Vectorize(KernelRule):
         own = loop.top and loop.form in ("grid", "guard") and not (loop.form == "grid" and loop.carried)
         dear = set().union(*(calls(n) for n in loop.body), set()) - CHEAP
         batch = (1 if dear else 2) if own else (2 if dear or len(streams) > 1 else 4)
-        code = self._code(source, loop, streams, count, vector, batch)
+        # What passes through once makes room first: what is written then stays in the L2.
+        once = own and any(s.stored for s in streams)
+        once_roots = {s.root for s in streams if not s.stored and _only_here(kernel, s)} if once else set()
+        load_once = helper_name(source, "load_once", LOAD_ONCE) if once_roots else ""
+        code = self._code(source, loop, streams, count, vector, batch, dict.fromkeys(once_roots, load_once))
         start, end = loop.node.start_byte, loop.node.end_byte
         if loop.form == "guard":
             assert loop.declaration is not None
@@ -158,7 +164,8 @@ class Vectorize(KernelRule):
                 edits += configuration_edits(
                     launch, grid=f"{blocks_for}(({items} + {count - 1}LL) / {count}, {threads}{most})"
                 )
-            return with_helper(with_helper(edited(source.text, edits), blocks_for, helper), vector, VECTOR)
+            result = with_helper(with_helper(edited(source.text, edits), blocks_for, helper), vector, VECTOR)
+            return with_helper(result, load_once, LOAD_ONCE) if load_once else result
         return with_helper(edited(source.text, edits), vector, VECTOR)
 
     def streams(self, kernel: Kernel, loop: ParallelLoop) -> list[Stream] | None:
@@ -191,7 +198,14 @@ class Vectorize(KernelRule):
         return list(found.values()) if len(set(offsets)) == len(offsets) else None
 
     def _code(
-        self, source: Source, loop: ParallelLoop, streams: list[Stream], count: int, vector: str, batch: int
+        self,
+        source: Source,
+        loop: ParallelLoop,
+        streams: list[Stream],
+        count: int,
+        vector: str,
+        batch: int,
+        once: dict[str, str],
     ) -> str:
         """Write the loop over vectors, and a plain one over what is left.
 
@@ -222,7 +236,8 @@ class Vectorize(KernelRule):
             one = local if batch == 1 else f"{local}[{turn}]"
             arrays.append(f"{kind} {local}[{batch}]{' = {}' if stream.loaded else ''};")
             if stream.loaded:
-                loads.append(f"{constant}{kind} {local} = {cast};" if batch == 1 else f"{one} = {cast};")
+                value = f"{once[stream.root]}(&{cast})" if stream.root in once else cast
+                loads.append(f"{constant}{kind} {local} = {value};" if batch == 1 else f"{one} = {value};")
             elif batch == 1:
                 loads.append(f"{kind} {local};")
             if stream.stored:
@@ -324,6 +339,12 @@ def bounded(kernel: Kernel) -> list[tuple[int, int, str]]:
     if name is None or any(n.type == "launch_bounds" for n in walk(kernel.node)):
         return []
     return [(name.start_byte, name.start_byte, "__launch_bounds__(1024, 1) ")]
+
+
+def _only_here(kernel: Kernel, stream: Stream) -> bool:
+    """Return whether a kernel reads an array in one stream alone."""
+    here = {id_of(node) for node in stream.nodes}
+    return all(id_of(access.node) in here for access in kernel.accesses if access.root == stream.root)
 
 
 def without_constant(offset: Poly) -> Poly:

@@ -117,3 +117,26 @@ def test_a_load_that_could_see_a_store_stays_in_its_row(old: str, new: str) -> N
     assert old in TURNED
     changed = changes("hoist_columns", TURNED.replace(old, new))
     assert changed is None or "next_by" not in changed
+
+
+# --- what passes through once ----------------------------------------------------------------------------------------
+
+PASSED = """#include <cuda_runtime.h>
+__global__ void scaled(float* out, const float* a, const float* b, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = a[i] * b[0] + b[i];
+}
+extern "C" size_t f_workspace_bytes(int n) { return 0; }
+extern "C" cudaError_t f(float* out, const float* a, const float* b, int n,
+                         void* workspace, size_t bytes, cudaStream_t stream) {
+    scaled<<<(n + 255) / 256, 256, 0, stream>>>(out, a, b, n);
+    return cudaGetLastError();
+}
+"""
+
+
+def test_what_nothing_reads_again_makes_room_for_what_is_written() -> None:
+    changed = changes("vectorize", PASSED)
+    assert changed is not None
+    assert "load_once(&reinterpret_cast<const Vector<float, 4>*>(a)[" in changed
+    assert "= reinterpret_cast<const Vector<float, 4>*>(b)[" in changed, "another place of b is read as well"
