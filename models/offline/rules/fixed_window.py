@@ -14,6 +14,7 @@ from ..rule import KernelRule, Setting
 from ..syntax import (
     Kernel,
     Launch,
+    Source,
     coefficient,
     comparisons,
     declared_name,
@@ -87,7 +88,7 @@ class FixedWindow(KernelRule):
         body = kernel.body
         node = turns or window.node
         if turns is not None:
-            code = _all_turns(turns, window, inside, test)
+            code = _all_turns(source, turns, window, inside, test)
         else:
             code = (
                 f"const bool {test} = {inside};\nif ({test}) {{\n{indented(_untested(window), 4)}\n}} else "
@@ -149,7 +150,7 @@ def _leaving(node: Node) -> str | None:
     return text(node.child_by_field_name("condition")) if [n.type for n in inner] == ["break_statement"] else None
 
 
-def _all_turns(loop: Node, window: _Window, inside: str, test: str) -> str:
+def _all_turns(source: Source, loop: Node, window: _Window, inside: str, test: str) -> str:
     """Write turns that are tested together, so that what they load is under way together."""
     block = window.node.parent
     assert block is not None
@@ -165,8 +166,52 @@ def _all_turns(loop: Node, window: _Window, inside: str, test: str) -> str:
     quick = "\n".join([*declared, _untested(window), *(dedented(text(n)) for n in after)])
     return (
         f"bool {test} = true;\n#pragma unroll\n{head}{{\n{asked}\n}}\nif ({test}) {{\n    #pragma unroll\n"
-        f"    {head}{{\n{indented(quick, 8)}\n    }}\n}} else {{\n{indented(dedented(text(loop)), 4)}\n}}"
+        f"    {head}{{\n{indented(quick, 8)}\n    }}\n}} else {{\n"
+        f"{indented(_turns_apart(source, loop, window) or dedented(text(loop)), 4)}\n}}"
     )
+
+
+def _turns_apart(source: Source, loop: Node, window: _Window) -> str | None:
+    """Write turns whose cells are tested one by one, all loads before the first store; None if a turn loads first."""
+    block, parts = window.node.parent, for_parts(loop)
+    assert block is not None
+    assert parts is not None
+    before = [n for n in statements(block) if n.end_byte <= window.node.start_byte]
+    after = "\n".join(dedented(text(n)) for n in statements(block) if n.start_byte >= window.node.end_byte)
+    declared = [n for n in before if n.type == "declaration"]
+    if any(
+        n.type in ("subscript_expression", "pointer_expression", "call_expression") for d in declared for n in walk(d)
+    ):
+        return None
+    own = [declared_name(c) for n in declared for c in n.children_by_field_name("declarator")]
+    start, on = window.node.start_byte, source.unique("counts")
+    edits = []
+    for inner in window.fors:
+        at_loop = inner.start_byte - start
+        edits.append((at_loop, at_loop, "#pragma unroll\n" + " " * inner.start_point.column))
+    for guard in window.guards:
+        at = guard.child_by_field_name("condition")
+        assert at is not None
+        edits.append((at.start_byte - start, at.end_byte - start, f"(!{on} || {text(at)})"))
+    if window.wrapped is not None:
+        at = window.wrapped.child_by_field_name("condition")
+        assert at is not None
+        edits.append((at.start_byte - start, at.end_byte - start, f"({on} && {text(at)})"))
+    cells = dedented(edited(text(window.node), edits))
+    work, stores, last = [], [], ""
+    for turn in range(int(text(parts[4]))):
+        names = {name: source.unique(f"{name}_{turn}") for name in (*own, on)} | {parts[0]: str(turn)}
+        tests = [last] if last else []
+        lines = []
+        for node in before:
+            condition = _leaving(node)
+            tests += [f"!{condition}"] if condition else []
+            lines += [] if condition else [dedented(text(node))]
+        lines += [f"const bool {on} = {' && '.join(tests) or 'true'};", cells]
+        work.append(substitute("\n".join(lines), names))
+        stores.append(substitute(f"if ({on}) {{\n{indented(after, 4)}\n}}", names))
+        last = names[on]
+    return "\n".join([*work, *stores])
 
 
 def _parameter(kernel: Kernel, size: str) -> tuple[int, int, str]:

@@ -229,4 +229,14 @@ def test_windows_of_four_rows_are_tested_together() -> None:
     assert "pool<0, 0><<<" in windows
     # A row beyond the end sends all four the slow way, before anything of it is looked at.
     assert "if (y >= h) {\n                    whole_window = false;\n                    break;" in windows
+    # That way each cell is tested, and all four load before the first stores.
+    assert "const bool counts_3 = counts_2 && !(y_3 >= h);" in windows
+    assert windows.index("sum_3 += a[") < windows.index("b[(p * h + y_0) * w + x] = sum_0;")
+
+
+def test_rows_that_load_before_their_windows_stay_in_their_order() -> None:
+    rows = changes("march_rows", POOL.replace("float sum = 0.0f;", "float sum = a[y];"))
+    windows = changes("fixed_window", rows or "")
+    assert windows is not None
     assert "if (y >= h) break;" in windows
+    assert "counts_3" not in windows
