@@ -70,6 +70,10 @@ class HoistColumns(KernelRule):
                 for n in hoisted
                 if within(n, statement)
             ]
+            inside += [
+                (n.start_byte - statement.start_byte, n.end_byte - statement.start_byte, new)
+                for n, new in _remainders(statement, row.variable)
+            ]
             body.append(dedented(edited(text(statement), inside)))
         preamble = "".join(f"{dedented(text(n))}\n" for n in space.preamble)
         local = "".join(f"{line}\n" for line in constants)
@@ -104,6 +108,21 @@ class HoistColumns(KernelRule):
             for node, new in zip(launch.configuration[:2], (grid, f"dim3({LANES}, {ROWS})"), strict=True):
                 edits.append((node.start_byte, node.end_byte, new))
         return with_helper(edited(source.text, edits), tiles_of, TILES)
+
+
+def _remainders(statement: Node, row: str) -> list[tuple[Node, str]]:
+    """Return the remainders of the row by a name, and what is as good: all threads of a warp have one row.
+
+    A row below the divisor is its own remainder, and needs no division.
+    """
+    found = []
+    for node in walk(statement):
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        remainder = node.type == "binary_expression" and text(node.child_by_field_name("operator")) == "%"
+        if remainder and text(left) == row and right is not None and right.type == "identifier":
+            by = text(right)
+            found.append((node, f"({row} < {by} ? {row} : {row} % {by})"))
+    return found
 
 
 def _loads(kernel: Kernel, space: Space, row: str) -> list[Node]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from cudamaster.models.offline.catalog import rule_named
 from cudamaster.models.offline.rule import Setting
@@ -102,6 +104,12 @@ def test_the_next_row_is_loaded_while_one_is_computed() -> None:
     assert changed.index("next_by = a[") < changed.index("powf("), "loads are on their way before anything dear"
     assert changed.count("next_by = a[") == 2
     assert "const float by = next_by;" in changed
+
+
+def test_a_row_that_is_its_own_remainder_is_not_divided() -> None:
+    changed = changes("hoist_columns", TURNED.replace("(float)row;", "(float)(row % rows);"))
+    assert changed is not None
+    assert re.search(r"\((\w+) < rows \? \1 : \1 % rows\)", changed)
 
 
 @pytest.mark.parametrize(
