@@ -234,10 +234,11 @@ def _fill(kernel: Kernel, p: Product, operand: Node, axis: Axis, *, ahead: bool)
         # The part of an address that depends on the row or the column is computed once.
         zero = "".join(f"const long long {name} = 0;\n" for name in steps if name != p.k)
         start = f"""\
+const bool @{which}_whole = {first} + @side <= {bound};
 const {parameter.type}* @{which}_from[@each];
 #pragma unroll
 for (int @n = 0; @n < @each; ++@n) {{
-    const int @e = threadIdx.x + @n * @threads;
+    const unsigned @e = threadIdx.x + @n * @threads;
 {indented(f"{own}const long long {p.k} = {_step(along)};{chr(10)}{zero}", 4)}\
 {operand_lines(kernel, p, operand, axis)}    @{which}_from[@n] = &{element};
 }}
@@ -256,20 +257,26 @@ for (int @n = 0; @n < @each; ++@n) {{
             f"}} else {{\n    {place} = 0.0f;\n}}"
         )
         hold = keep = ""
+        quick = f"__pipeline_memcpy_async(&{place}, &{element}, sizeof(float));"
     else:
         hold = f"float @{which}_next[@each];\n"
         copy = f"@{which}_next[@n] = {inside} ? {value} : 0.0f;"
+        quick = f"@{which}_next[@n] = {value};"
         keep = f"""\
 #pragma unroll
 for (int @n = 0; @n < @each; ++@n) {{
-    const int @e = threadIdx.x + @n * @threads;
+    const unsigned @e = threadIdx.x + @n * @threads;
     {place} = @{which}_next[@n];
 }}
 """
-    fill = f"""\
-{moved}#pragma unroll
-for (int @n = 0; @n < @each; ++@n) {{
-    const int @e = threadIdx.x + @n * @threads;
-{indented(lines + copy, 4)}
-}}"""
+
+    def each(lines: str) -> str:
+        own_part = "const unsigned @e = threadIdx.x + @n * @threads;\n"
+        return f"#pragma unroll\nfor (int @n = 0; @n < @each; ++@n) {{\n{indented(own_part + lines, 4)}\n}}"
+
+    if not start:
+        return start, hold, each(lines + copy), keep
+    # Inside a matrix nothing is compared.
+    inner = f"@{which}_whole && @next_k + @depth <= {text(p.k_end)}"
+    fill = f"{moved}if ({inner}) {{\n{indented(each(quick), 4)}\n}} else {{\n{indented(each(lines + copy), 4)}\n}}"
     return start, hold, fill, keep
