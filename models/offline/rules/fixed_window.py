@@ -163,7 +163,7 @@ def _all_turns(source: Source, loop: Node, window: _Window, inside: str, test: s
         for n in before
     )
     asked = indented(f"{asked}\n{test} = {test} && {inside};", 4)
-    quick = "\n".join([*declared, _untested(window), *(dedented(text(n)) for n in after)])
+    quick = "\n".join([*declared, _untested(window, source), *(dedented(text(n)) for n in after)])
     return (
         f"bool {test} = true;\n#pragma unroll\n{head}{{\n{asked}\n}}\nif ({test}) {{\n    #pragma unroll\n"
         f"    {head}{{\n{indented(quick, 8)}\n    }}\n}} else {{\n"
@@ -365,13 +365,46 @@ def _index_types(kernel: Kernel) -> set[str]:
     return set(listed) if given <= SIGNED else set()
 
 
-def _untested(window: _Window) -> str:
-    """Return the loops without their tests, to be unrolled."""
+def _row_by_row(window: _Window, source: Source) -> list[tuple[int, int, str]]:
+    """Return the edits that find the extreme of a row first: windows of neighbours share that of a common row.
+
+    The extreme of some floats is the same in whatever order they come, whole numbers or none among them.
+    """
+    inner = window.fors[-1]
+    assign = [n for n in walk(inner) if n.type == "assignment_expression" and n.parent is not None]
+    if len(assign) != 1 or assign[0].parent is None or assign[0].parent.type != "expression_statement":
+        return []
+    left, right = assign[0].child_by_field_name("left"), assign[0].child_by_field_name("right")
+    found = re.fullmatch(r"(fmaxf|fminf)\((\w+),(.*)\)", re.sub(r"\s+", " ", text(right)), re.S)
+    total = text(left)
+    declared = [n for n in walk(window.node) if n.type == "init_declarator" and declared_name(n) == total]
+    if found is None or found[2] != total or declared or text(assign[0].child_by_field_name("operator")) != "=":
+        return []
+    if len(re.findall(rf"\b{re.escape(total)}\b", text(inner))) != 2:
+        return []
+    part, start = source.unique("row_extreme"), window.node.start_byte
+    pad, done = " " * inner.start_point.column, assign[0]
+    name, size = list(window.loops.items())[-1]
+    value = found[3].strip()
+    update = f"{part} = {name} == 0 ? {value} : {found[1]}({part}, {value})"
+    joined = f"\n{pad}if ({size} > 0) {total} = {found[1]}({total}, {part});"
+    return [
+        (inner.start_byte - start, inner.start_byte - start, f"float {part} = 0.0f;\n{pad}"),
+        (done.start_byte - start, done.end_byte - start, update),
+        (inner.end_byte - start, inner.end_byte - start, joined),
+    ]
+
+
+def _untested(window: _Window, source: Source | None = None) -> str:
+    """Return the loops without their tests, to be unrolled; with the source, an extreme is found row by row."""
     start = window.node.start_byte
     edits = [(g.start_byte - start, g.end_byte - start, "") for g in window.guards]
+    parts = _row_by_row(window, source) if source is not None else []
     for loop in window.fors:
         at = loop.start_byte - start
-        edits.append((at, at, "#pragma unroll\n" + " " * loop.start_point.column))
+        declared = "".join(new for begin, end, new in parts if (begin, end) == (at, at))
+        edits.append((at, at, f"{declared}#pragma unroll\n" + " " * loop.start_point.column))
+    edits += parts[1:]
     if window.wrapped is not None:
         inner = window.wrapped.child_by_field_name("consequence")
         assert inner is not None

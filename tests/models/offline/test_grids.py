@@ -240,3 +240,36 @@ def test_rows_that_load_before_their_windows_stay_in_their_order() -> None:
     assert windows is not None
     assert "if (y >= h) break;" in windows
     assert "counts_3" not in windows
+
+
+def largest(statement: str) -> str:
+    rows = changes(
+        "march_rows",
+        POOL.replace("sum = 0.0f", "top = -INFINITY")
+        .replace("= sum;", "= top;")
+        .replace("sum += a[(p * h + row) * w + col]", statement),
+    )
+    return changes("fixed_window", rows or "") or ""
+
+
+def test_the_extreme_of_a_row_serves_several_windows() -> None:
+    windows = largest("top = fmaxf(top, a[(p * h + row) * w + col])")
+    assert (
+        "row_extreme = j == 0 ? a[(p * h + row) * w + col] : fmaxf(row_extreme, a[(p * h + row) * w + col]);" in windows
+    )
+    assert "if (known_size > 0) top = fmaxf(top, row_extreme);" in windows
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "top = fmaxf(top, top + a[(p * h + row) * w + col])",  # it depends on those before
+        "top += fmaxf(top, a[(p * h + row) * w + col])",
+        "top = fmaxf(a[(p * h + row) * w + col], 0.5f)",
+        "top = top + a[(p * h + row) * w + col]",  # rounded at each step
+    ],
+)
+def test_what_depends_on_its_order_keeps_it(statement: str) -> None:
+    windows = largest(statement)
+    assert "whole_window" in windows
+    assert "row_extreme" not in windows
