@@ -33,7 +33,7 @@ _NEAR: Final = 0.1
 _PRECISE: Final = 0.01
 """After so many pairs a gain that is further from 1 than this, and known as precisely as that, needs no more."""
 _DECIDED_AFTER: Final = 2
-_WORTHWHILE: Final = 0.02
+_WORTHWHILE: Final = 0.05
 _ROUGHLY: Final = 0.05
 """Where only a gain to beat counts: after so many pairs one that can't beat it by more than this, or does, and is known
 as precisely as that, needs no more."""

@@ -509,11 +509,12 @@ class RunnerProcess:
 
     def _memory_is_quiet(self) -> bool:
         """Return whether the device's free memory stays as it is while nothing is called: else others change it."""
-        seen = set()
+        first = self.usage().get("device_free_bytes")
         for _ in range(_QUIET_LOOKS):
-            seen.add(self.usage().get("device_free_bytes"))
             time.sleep(_QUIET_S / _QUIET_LOOKS)
-        return len(seen) == 1
+            if self.usage().get("device_free_bytes") != first:
+                return False
+        return True
 
     def _left_behind(self, reply: Mapping[str, Any]) -> list[str]:
         found = []
