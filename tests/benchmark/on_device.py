@@ -20,16 +20,15 @@ from typing import Any
 import numpy as np
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task, task_names
-from cudamaster.benchmark.task import Case, CaseSet, Task
+from cudamaster.benchmark.task import Case, CaseSet
 from cudamaster.tools.device.cpu.device import CpuDevice
 from cudamaster.tools.device.cuda.device import CudaDevice
 from cudamaster.tools.device.port import Device
-from cudamaster.tools.device.runner.client import RunnerProcess
 from cudamaster.tools.judge.check_case import check_case
 from cudamaster.tools.judge.compare import compare
 from cudamaster.tools.judge.reference import instance
 from cudamaster.tools.judge.seeds import derive
-from cudamaster.tools.records import Build, Status
+from cudamaster.tools.records import Status
 
 from .kernel_sets import NAMES, Selected, kernel_set, smallest_first
 from .libraries import from_gpu, libraries, strict, to_gpu
@@ -39,16 +38,9 @@ DAMAGED = EXACT
 """The effect of what is rejected without a comparison: unwritten or damaged memory, a failed call."""
 
 
-class UntimedGpu(CudaDevice):
-    """A GPU on which nothing is timed, so that processes need not wait for each other to start."""
-
-    def open(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
-        return self._start(build, task, precision)
-
-
 def device_named(name: str) -> Device:
     """Return a device. The cpu device compiles for the host alone here: a GPU's turn comes with the GPU."""
-    return CpuDevice(use_nvcc=False) if name == "cpu" else UntimedGpu()
+    return CpuDevice(use_nvcc=False) if name == "cpu" else CudaDevice()
 
 
 def seeds_of(case: Case, seed: int) -> tuple[int, int]:
