@@ -1,6 +1,9 @@
-"""The Planner half: the untried rule with the largest diagnosed bound."""
+"""The Planner half: the untried rule with the largest diagnosed bound, after those to which it would close the way."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
 
 from ...prompts import sections
 from ...prompts.brief import Attempt, Plan
@@ -22,20 +25,20 @@ def plan(prompt: dict[str, str], setting: Setting) -> Plan:
     source = Source(sections.read_code(prompt.get(sections.KERNEL, "")))
     findings = sections.read_findings(prompt.get(sections.DIAGNOSIS, ""))
     tried = exhausted(sections.read_history(prompt.get(sections.HISTORY, "")))
-    ranked = sorted(RULES, key=lambda rule: rank(rule, findings), reverse=True)
+    untried = [rule for rule in RULES if rule.name not in tried]
     place = sections.read_variant(prompt.get(sections.VARIANT, ""))
-    for rule in ranked:
-        if rule.name not in tried and rule.changes(source, setting) is not None:
-            if (place := place - 1) > 0:
-                continue
-            reasons = [f for f in findings if f.name in rule.answers]
-            because = f" Diagnosed: {reasons[0].sentence}" if reasons else ""
-            return Plan(
-                strategy=rule.name,
-                reasoning=f"{rule.why[0].upper()}{rule.why[1:]}.{because}",
-                expected_effect=rule.effect,
-                metric=rule.metric,
-            )
+    ranked = sorted(untried, key=lambda rule: rank(rule, findings), reverse=True)
+    applicable = (rule for rule in ranked if rule.changes(source, setting) is not None)
+    if chosen := next(islice(applicable, place - 1, None), None):
+        rule = first_of(chosen, untried, source, setting)
+        reasons = [f for f in findings if f.name in rule.answers]
+        because = f" Diagnosed: {reasons[0].sentence}" if reasons else ""
+        return Plan(
+            strategy=rule.name,
+            reasoning=f"{rule.why[0].upper()}{rule.why[1:]}.{because}",
+            expected_effect=rule.effect,
+            metric=rule.metric,
+        )
     for strategy in tunings(source.text):
         if strategy not in tried and tuned(source.text, strategy) is not None:
             return Plan(
@@ -63,6 +66,17 @@ def rank(rule: Rule, findings: tuple[Finding, ...]) -> tuple[float, float]:
     if bounds:
         return (min(max(bounds), rule.worth * 10), rule.worth)
     return (rule.worth ** (0.5 if findings else 1.0), rule.worth)
+
+
+def first_of(chosen: Rule, untried: Sequence[Rule], source: Source, setting: Setting) -> Rule:
+    """Return a rule, or the one worth most that applies now and no more after it: what closes a way waits."""
+    after = Source(chosen.changes(source, setting) or source.text)
+    for rule in untried:  # by their worth
+        if rule.worth <= chosen.worth:
+            break
+        if rule.changes(source, setting) is not None and rule.changes(after, setting) is None:
+            return first_of(rule, untried, source, setting)
+    return chosen
 
 
 def exhausted(history: tuple[Attempt, ...]) -> set[str]:

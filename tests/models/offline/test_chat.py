@@ -8,6 +8,7 @@ from pathlib import Path
 from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
 from cudamaster.models.offline import OfflineChat
+from cudamaster.models.offline.rules.narrow_index import NarrowIndex
 from cudamaster.models.offline.tuning import tunings
 from cudamaster.models.parse import parse_plan, parse_repair, parse_source, parse_spec
 from cudamaster.prompts.brief import AgentName, Attempt, Brief, Plan
@@ -42,8 +43,19 @@ def finding(name: str, bound: float) -> Finding:
 def test_the_planner_picks_the_rule_of_the_largest_bound() -> None:
     findings = (finding("narrow_loads", 1.2), finding("same_address_atomics", 9.0))
     assert parse_plan(ask(brief("planner", findings=findings))).strategy == "block_reduce"
-    other = (finding("narrow_loads", 9.0), finding("same_address_atomics", 1.2))
-    assert parse_plan(ask(brief("planner", findings=other))).strategy == "vectorize"
+    other = (finding("instruction_bound", 9.0), finding("same_address_atomics", 1.2))
+    assert parse_plan(ask(brief("planner", findings=other))).strategy == "narrow_index"
+
+
+def test_a_rule_that_closes_the_way_for_a_better_one_waits() -> None:
+    """Narrow indices make kernels templates, and points of those are dealt out no more."""
+    joined = parse_source(ask(brief("coder", "stencil_2d", plan=Plan(strategy="join_border"))), "stencil_2d")
+    narrow = (finding(NarrowIndex.answers[0], 9.0),)
+    first = parse_plan(ask(brief("planner", "stencil_2d", source=joined, findings=narrow))).strategy
+    assert first == "point_patches"
+    failed = Attempt(round=1, attempt=0, strategy="point_patches", status="wrong")
+    then = parse_plan(ask(brief("planner", "stencil_2d", source=joined, findings=narrow, history=(failed,), round=2)))
+    assert then.strategy == "march_rows"
 
 
 def test_the_planner_does_not_repeat_what_did_not_help() -> None:
