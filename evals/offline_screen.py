@@ -82,7 +82,7 @@ def screen_unit(task_name: str, precision: Precision) -> Screened:
     task = load_task(task_name)
     unit = f"{task.name}-{precision}"
     device = CudaDevice()
-    setting = Setting(device.gpu.multiprocessors, precision.value, tensor_cores=True)
+    setting = Setting(device.gpu.multiprocessors, precision.value, on_gpu=True)
     info = device.info()
     where = f"{info.gpu}, driver {info.driver}, CUDA {info.toolkit}; {time.strftime('%Y-%m-%d', time.gmtime())}"
     source, rules = apply_all(task.source(precision), setting)

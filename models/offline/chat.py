@@ -83,7 +83,7 @@ def _setting(told: dict[str, str], narrow: int = 0) -> Setting:
     return Setting(
         multiprocessors=int(processors[1]) if processors else 132,
         precision=precision[1] if precision else "fp32",
-        tensor_cores="no GPU at hand" not in hardware,
+        on_gpu="no GPU at hand" not in hardware,
         narrow=narrow,
     )
 

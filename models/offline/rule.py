@@ -21,8 +21,8 @@ class Setting:
 
     multiprocessors: int = 132
     precision: str = "fp32"
-    tensor_cores: bool = False
-    """The device runs tensor-core instructions."""
+    on_gpu: bool = False
+    """Candidates run on a GPU, which has tensor cores and lets launches overlap."""
     narrow: int = 0
     """How often the rule's result failed: each step gives up something (a wide access, a big block)."""
 

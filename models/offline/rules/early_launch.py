@@ -86,7 +86,7 @@ class EarlyLaunch(Rule):
 
     def once(self, source: Source, setting: Setting) -> str | None:
         """Launch early what follows another launch in the entry point."""
-        if not setting.tensor_cores or WAIT in source.text or "cudaLaunch" in source.text:
+        if not setting.on_gpu or WAIT in source.text or "cudaLaunch" in source.text:
             return None
         entries = [n for n in source.functions.values() if _is_entry(n)]
         if not source.launches or any(launch.host not in entries for launch in source.launches):

@@ -58,14 +58,14 @@ class TileProduct(KernelRule):
         rows, cols = text(product.row.bound), text(product.col.bound)
         left, right = plain_bf16(kernel, product.left), plain_bf16(kernel, product.right)
         both = ((left, product.row), (right, product.col))
-        tensor = setting.tensor_cores and setting.narrow == 0
+        tensor = setting.on_gpu and setting.narrow == 0
         tensor = tensor and all(n is not None and strides(kernel, product, n, a) is not None for n, a in both)
         if tensor:
             assert left is not None
             assert right is not None
             code, threads = tensor_code(kernel, product, left, right), dict.fromkeys((128, 64, 32), TENSOR_THREADS)
         else:
-            stages = STAGES if setting.tensor_cores and setting.narrow == 0 else 2
+            stages = STAGES if setting.on_gpu and setting.narrow == 0 else 2
             code, threads = _registers(kernel, product, stages), dict.fromkeys((128, 64, 32), THREADS)
         code = fresh(source, code)
         side, tiles_of = source.unique("side"), helper_name(source, "tiles_of", TILES)

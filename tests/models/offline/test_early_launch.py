@@ -29,10 +29,10 @@ extern "C" cudaError_t f(float* out, const float* a, int n, void* workspace, siz
 """
 
 
-def changed(source: str, *, tensor_cores: bool = True) -> str | None:
+def changed(source: str, *, on_gpu: bool = True) -> str | None:
     rule = rule_named("early_launch")
     assert rule is not None
-    return rule.changes(Source(source), Setting(tensor_cores=tensor_cores))
+    return rule.changes(Source(source), Setting(on_gpu=on_gpu))
 
 
 def test_what_follows_a_launch_is_launched_early_and_waits() -> None:
@@ -83,7 +83,7 @@ def test_kernels_in_two_branches_do_not_follow_one_another() -> None:
 
 
 def test_a_device_without_such_launches_keeps_plain_ones() -> None:
-    assert changed(TWO, tensor_cores=False) is None
+    assert changed(TWO, on_gpu=False) is None
     assert changed(TWO.replace("a[i])", "__ldg(&a[i]))").replace("+ a[0]", "+ __ldg(a)")) is None
 
 

@@ -420,17 +420,17 @@ PRODUCT_LAUNCH = "product<<<dim3((m + 15) / 16, (n + 15) / 16), dim3(16, 16), 0,
 PRODUCT_ARGUMENTS = "const __nv_bfloat16* a, const __nv_bfloat16* w, float* b, int n, int m"
 
 
-def product(old: str = "", new: str = "", *, tensor_cores: bool = True) -> str | None:
+def product(old: str = "", new: str = "", *, on_gpu: bool = True) -> str | None:
     assert old in PRODUCT
     code = program(PRODUCT.replace(old, new) if old else PRODUCT, PRODUCT_LAUNCH, PRODUCT_ARGUMENTS)
-    return changes("tile_shared", code, Setting(tensor_cores=tensor_cores))
+    return changes("tile_shared", code, Setting(on_gpu=on_gpu))
 
 
-@pytest.mark.parametrize("tensor_cores", [False, True])
-def test_all_common_indices_are_gone_through_without_a_pause(tensor_cores: bool) -> None:
-    changed = product(tensor_cores=tensor_cores)
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_all_common_indices_are_gone_through_without_a_pause(on_gpu: bool) -> None:
+    changed = product(on_gpu=on_gpu)
     assert changed is not None
-    assert ("wmma::mma_sync" in changed) == tensor_cores
+    assert ("wmma::mma_sync" in changed) == on_gpu
     assert "for (int x" not in changed
     assert "++x;" in changed
 
@@ -455,7 +455,7 @@ def test_rows_whose_place_is_loaded_are_not_read_beyond_the_end() -> None:
         .replace("const __nv_bfloat16* a,", "const int* order, const __nv_bfloat16* a,"),
         PRODUCT_LAUNCH.replace("(a, w", "(order, a, w"), f"const int* order, {PRODUCT_ARGUMENTS}",
     )  # fmt: skip
-    assert changes("tile_shared", looked_up, Setting(tensor_cores=True)) is None
+    assert changes("tile_shared", looked_up, Setting(on_gpu=True)) is None
 
 
 def test_plain_floats_are_copied_ahead_and_others_by_way_of_registers() -> None:
@@ -465,7 +465,7 @@ def test_plain_floats_are_copied_ahead_and_others_by_way_of_registers() -> None:
         floats.replace("(w[(x * n + k) * m + c])", "fabsf(w[(x * n + k) * m + c])"), PRODUCT_LAUNCH, arguments
     )
     code = code.replace("(a[(r * m + x) * n + k])", "a[(r * m + x) * n + k]")
-    changed = changes("tile_shared", code, Setting(tensor_cores=True))
+    changed = changes("tile_shared", code, Setting(on_gpu=True))
     assert changed is not None
     assert "__pipeline_memcpy_async(&left_tile" in changed
     assert "__pipeline_memcpy_async(&right_tile" not in changed

@@ -113,7 +113,7 @@ def test_names_do_not_matter(index: int, precision: str) -> None:
     for name, source in sources.items():
         other, _ = renamed(re.sub(r"//[^\n]*", "", source))
         assert shape(other) == shape(source), name
-        setting = Setting(precision=name.rsplit("-", 1)[1], tensor_cores=True)
+        setting = Setting(precision=name.rsplit("-", 1)[1], on_gpu=True)
         mine, theirs = Source(re.sub(r"//[^\n]*", "", source)), Source(other)
         for each in RULES:
             first, second = each.changes(mine, setting), each.changes(theirs, setting)
