@@ -8,6 +8,7 @@ from functools import lru_cache
 from tree_sitter import Node
 
 from .loops import for_parts, global_index
+from .rule import distinct_arguments
 from .syntax import Kernel, comparisons, declared_name, multiply, statements, text, walk
 from .values import declares_zero
 
@@ -94,6 +95,15 @@ def index_space(kernel: Kernel, every: bool = False) -> Space | None:
     if not axes or not set(pending) <= {a.variable for a in axes} or len({a.axis for a in axes}) != len(axes):
         return None
     return Space(kernel, tuple(axes), tuple(preamble), (*between, *listed), tuple(skipped))
+
+
+def points_in_space(kernel: Kernel) -> Space | None:
+    """Return the two or three axes of a kernel that does a point a thread, each for itself, in distinct arrays."""
+    space = index_space(kernel, every=True)
+    if space is None or len(space.axes) not in (2, 3) or kernel.cooperates or kernel.template is not None:
+        return None
+    apart = kernel.launches and distinct_arguments(kernel) and "volatile" not in text(kernel.node)
+    return space if apart else None
 
 
 def _is_axis(kernel: Kernel, node: Node, blocks: bool = False) -> Axis | None:

@@ -7,8 +7,8 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from ..emit import configuration_edits, dedented, fresh, helper_name, indented, on_host, with_helper
-from ..rule import KernelRule, Setting, distinct_arguments
-from ..space import Axis, Space, index_space
+from ..rule import KernelRule, Setting
+from ..space import Axis, Space, points_in_space
 from ..spelling import plain
 from ..syntax import (
     Kernel,
@@ -48,10 +48,7 @@ class MarchRows(KernelRule):
 
     def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
         """Deal the points of a kernel out anew."""
-        space = index_space(kernel, every=True)
-        if space is None or len(space.axes) not in (2, 3) or kernel.cooperates or kernel.template is not None:
-            return None
-        if not kernel.launches or not distinct_arguments(kernel) or "volatile" in text(kernel.node):
+        if (space := points_in_space(kernel)) is None:
             return None
         skipped, body = skips(space)
         if not points_alone(kernel, space, skipped, body) or not _neighbours(kernel, body):

@@ -10,8 +10,8 @@ from tree_sitter import Node
 
 from ..emit import dedented, fresh, helper_name, indented, on_host, polynomial_text, with_helper
 from ..limits import OPPOSITE, Limits, compared, narrow_down
-from ..rule import KernelRule, Setting, distinct_arguments
-from ..space import Axis, Space, index_space
+from ..rule import KernelRule, Setting
+from ..space import Axis, Space, points_in_space
 from ..spelling import leaving
 from ..syntax import (
     SIZES,
@@ -154,10 +154,7 @@ class PointPatches(KernelRule):
 
     def rewrite(self, kernel: Kernel, setting: Setting) -> str | None:
         """Deal patches of points out to threads."""
-        space = index_space(kernel, every=True)
-        if space is None or len(space.axes) not in (2, 3) or kernel.cooperates or kernel.template is not None:
-            return None
-        if not kernel.launches or not distinct_arguments(kernel) or "volatile" in text(kernel.node):
+        if (space := points_in_space(kernel)) is None:
             return None
         points = _points(kernel, space)
         stores = _stores(points) if points is not None else None
