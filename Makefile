@@ -4,13 +4,16 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: demo test test-all lint types docs clean
+.PHONY: demo test gains test-all lint types docs clean
 
 demo: $(VENV)/.base          ## install and optimise dot_product: cpu device, offline model
 	$(BIN)/cudamaster optimize dot_product --device cpu --model offline
 
 test: $(VENV)/.dev           ## the fast suite: no GPU, no network
 	$(BIN)/python -m pytest -q -m "not slow and not gpu" -n 2 --dist loadgroup
+
+gains: $(VENV)/.dev          ## twelve units that the offline model improves by the cpu device's estimate
+	$(BIN)/python -m pytest -q -n 2 tests/models/offline/test_subset.py
 
 test-all: $(VENV)/.dev       ## everything that this machine can run
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --timeout=1200
