@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 import signal
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import RunControl
@@ -125,4 +125,10 @@ def _serve(pipe: Connection, threads: int) -> None:
                 outcome = function(*arguments, control=control)
             except Exception as error:
                 outcome = Died(f"it raised {type(error).__name__}: {error}")
-            pipe.send((outcome, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > FULL_KIB))
+            pipe.send((outcome, _peak_kib() > FULL_KIB))
+
+
+def _peak_kib() -> int:
+    """Return the most memory that this process has held. What `getrusage` says begins with what its parent held."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))

@@ -35,8 +35,8 @@ def report_text(
             gain = attempt.speedup if attempt.speedup is not None else attempt.estimated_speedup
             outcome = attempt.status if gain is None else f"{attempt.status}, {gain:.3g}x{_kind(attempt)}"
             if gain is not None:
-                outcome += " (new best)" if gain > best else f" (not better than {best:.3g}x)"
-                best = max(best, gain)
+                outcome += " (new best)" if attempt.best else f" (not better than {best:.3g}x)"
+                best = gain if attempt.best else best
             note = attempt.note.removeprefix(f"{attempt.status}: ")
             lines.append(f"- {what}: {outcome}. {note}".rstrip())
     lines += ["", "## The end", "", _headline(summary).capitalize() + "."]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from langgraph.runtime import Runtime
 
@@ -12,6 +12,9 @@ from .hold import held_up
 from .judgement import after_failure
 from .state import State, Version, Word
 from .versions import build_version, judge_version
+
+_WORTH_KEEPING: Final = 1.01
+"""What is within 1 % of the best is the same: the older kernel stays."""
 
 
 def run(state: State, runtime: Runtime[Context]) -> State:
@@ -45,7 +48,7 @@ def run(state: State, runtime: Runtime[Context]) -> State:
     gain = judged.get("gain")
     if gain:
         candidate = candidate.model_copy(update={"gain": context.store.put_json(gain), "value": headline(gain)})
-    improved = gain is not None and certain_gain(gain) > best.value
+    improved = gain is not None and is_better(gain, best.value)
     return {
         "candidate": candidate.model_dump(mode="json"),
         "word": word.model_dump(mode="json"),
@@ -53,6 +56,11 @@ def run(state: State, runtime: Runtime[Context]) -> State:
         "tries": 0,
         "route": "profiler" if improved else "recorder",
     }
+
+
+def is_better(gain: dict[str, Any], best: float) -> bool:
+    """Return True if a gain is certainly above the best so far, and by enough that the change is worth keeping."""
+    return certain_gain(gain) > best and headline(gain) > best * _WORTH_KEEPING
 
 
 def headline(gain: dict[str, Any]) -> float:

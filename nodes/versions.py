@@ -98,6 +98,7 @@ def attempt_record(state: State, word: Word, context: Context, candidate: Versio
         status=word.status,
         speedup=value if context.device == "cuda" else None,
         estimated_speedup=value if context.device == "cpu" else None,
+        best=state.get("improved", False),
         bottleneck=candidate.bottleneck if candidate else "",
         note=word.summary[:300],
         input_tokens=tokens.get("input", 0),

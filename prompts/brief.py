@@ -39,6 +39,8 @@ class Attempt(Record):
     """Measured on a GPU against the baseline; None if it was not timed."""
     estimated_speedup: float | None = None
     """From the cpu device's cost model."""
+    best: bool = False
+    """It became the version that the next rounds start from."""
     bottleneck: str = ""
     note: str = Field(default="", max_length=400)
     """One line: why it failed, or what changed."""

@@ -38,7 +38,7 @@ def render(brief: Brief) -> str:
             # Findings say it all in the diagnosis view; other views are shown as they are.
             profile="" if brief.findings else (rest if bottleneck else brief.profile).strip("\n"),
             attempts=told,
-            improvements=_improvements(brief.history),
+            improvements=tuple(attempt for attempt in brief.history if attempt.best),
             left_out=left_out,
             entry=entry,
             workspace_entry=f"{entry}_workspace_bytes",
@@ -66,21 +66,11 @@ def shortened(text: str, limit: int = ERROR_CHARACTERS) -> str:
     return f"{head}\n[... {len(text) - len(head) - len(tail)} characters left out ...]\n{tail}"
 
 
-def _improvements(history: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
-    """Return the attempts that were faster than all before them."""
-    best, found = 1.0, []
-    for attempt in history:
-        if attempt.status == "pass" and (attempt.gain or 0.0) > best:
-            best = attempt.gain or best
-            found.append(attempt)
-    return tuple(found)
-
-
 def _told(history: tuple[Attempt, ...]) -> tuple[tuple[Attempt, ...], tuple[str, ...]]:
     """Return the attempts to tell in full (improvements and the newest), and the names of the others' strategies."""
-    keep = {*_improvements(history), *history[-HISTORY_LINES:]}
-    dropped = dict.fromkeys(attempt.strategy for attempt in history if attempt not in keep)
-    return tuple(attempt for attempt in history if attempt in keep), tuple(dropped)
+    newest = history[-HISTORY_LINES:]
+    told = tuple(attempt for attempt in history if attempt.best or attempt in newest)
+    return told, tuple(dict.fromkeys(attempt.strategy for attempt in history if attempt not in told))
 
 
 @cache

@@ -132,7 +132,7 @@ def read_findings(section: str) -> tuple[Finding, ...]:
 
 _ATTEMPT = re.compile(
     r"^- round (?P<round>\d+), attempt (?P<attempt>\d+): `(?P<strategy>[^`]*)` → (?P<status>[a-z_]+)"
-    r"(?:, (?P<kind>estimated speedup|speedup) (?P<gain>[0-9.e+-]+))?"
+    r"(?:, (?P<kind>estimated speedup|speedup) (?P<gain>[0-9.e+-]+))?(?P<best>, a new best)?"
     r"(?:; metric `(?P<metric>[^`]*)`)?(?:; now (?P<bottleneck>\w+))?(?:; (?P<note>.*))?$"
 )
 
@@ -145,6 +145,7 @@ def write_attempt(attempt: Attempt) -> str:
         line += f", speedup {attempt.speedup:.4g}"
     elif attempt.estimated_speedup is not None:
         line += f", estimated speedup {attempt.estimated_speedup:.4g}"
+    line += ", a new best" if attempt.best else ""
     line += f"; metric `{_one_line(attempt.metric).replace('`', '')}`" if attempt.metric else ""
     line += f"; now {attempt.bottleneck}" if attempt.bottleneck else ""
     line += f"; {_one_line(attempt.note)}" if attempt.note else ""
@@ -167,6 +168,7 @@ def read_history(section: str) -> tuple[Attempt, ...]:
                     status=found["status"],
                     speedup=gain if measured else None,
                     estimated_speedup=None if measured else gain,
+                    best=bool(found["best"]),
                     bottleneck=found["bottleneck"] or "",
                     note=found["note"] or "",
                 )

@@ -81,14 +81,7 @@ def first_of(chosen: Rule, untried: Sequence[Rule], source: Source, setting: Set
 
 def exhausted(history: tuple[Attempt, ...]) -> set[str]:
     """Return the strategies that were tried and did not become the best: again they would give the same."""
-    best, useless = 1.0, set()
     rounds: dict[int, list[Attempt]] = {}
     for attempt in history:
         rounds.setdefault(attempt.round, []).append(attempt)
-    for number in sorted(rounds):
-        gains = [a.gain or 0.0 for a in rounds[number] if a.status == "pass"]
-        if gains and max(gains) > best:
-            best = max(gains)
-        else:
-            useless |= {a.strategy for a in rounds[number]}
-    return useless
+    return {a.strategy for attempts in rounds.values() for a in attempts if not any(one.best for one in attempts)}

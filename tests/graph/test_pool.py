@@ -30,6 +30,13 @@ def test_a_worker_takes_one_call_after_another() -> None:
     assert first == second != os.getpid()
 
 
+def test_what_the_process_that_starts_workers_holds_is_not_theirs() -> None:
+    held = b"1" * ((FULL_KIB + 1024) << 10)
+    (_, (_, first)), (_, (_, second)) = Pool(1).run([Call(double, (1,)), Call(double, (2,))])
+    assert first == second
+    assert len(held) > FULL_KIB << 10
+
+
 def test_a_worker_that_held_much_memory_is_replaced() -> None:
     pids = [outcome for _, outcome in Pool(1).run([Call(fill, (8,)), Call(fill, (FULL_KIB >> 10,)), Call(fill, (8,))])]
     assert pids[0] == pids[1] != pids[2]

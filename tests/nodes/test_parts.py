@@ -10,7 +10,7 @@ from cudamaster.nodes.build import telling_line
 from cudamaster.nodes.context import Context, Options, context_for
 from cudamaster.nodes.hold import held_up
 from cudamaster.nodes.report import report_text
-from cudamaster.nodes.run import certain_gain, headline
+from cudamaster.nodes.run import certain_gain, headline, is_better
 from cudamaster.prompts.brief import Attempt, Plan
 from cudamaster.tools.records import Diagnosis, Finding
 from cudamaster.tools.result.summary import Figure, Summary
@@ -53,6 +53,17 @@ def test_a_measured_gain_counts_only_as_far_as_it_is_certain() -> None:
     assert (headline(estimated), certain_gain(estimated)) == (1.2, 1.2)
 
 
+@pytest.mark.parametrize(
+    ("value", "low", "best", "better"),
+    [(2.2, 2.1, 2.0, True), (2.2, 1.9, 2.0, False), (2.01, 2.005, 2.0, False), (1.02, 1.011, 1.0, True)],
+)
+def test_a_new_best_is_certainly_better_and_by_more_than_the_least(
+    value: float, low: float, best: float, better: bool
+) -> None:
+    gain = {"kind": "measured", "geomean": {"value": value, "low": low, "high": 2 * value}}
+    assert is_better(gain, best) == better
+
+
 def test_a_server_that_gives_no_context_gets_one_named_after_its_thread() -> None:
     def runtime(context: Context | None) -> Any:
         return SimpleNamespace(context=context, execution_info=SimpleNamespace(thread_id="t-1"))
@@ -80,7 +91,7 @@ def test_the_report_tells_the_story_in_order() -> None:
     )  # fmt: skip
     history = [
         Attempt(round=1, attempt=0, strategy="grid", status="wrong", note="wrong: case N=1"),
-        Attempt(round=1, attempt=1, strategy="grid", status="pass", estimated_speedup=3.0, note="right"),
+        Attempt(round=1, attempt=1, strategy="grid", status="pass", estimated_speedup=3.0, best=True, note="right"),
         Attempt(round=2, attempt=0, strategy="vectors", status="pass", estimated_speedup=2.0),
     ]
     plans = [Plan(strategy="grid", reasoning="use every SM", metric="duration_us")]

@@ -84,6 +84,7 @@ HISTORY_OF_TWO_ROUNDS = (
         metric="same_address_atomics",
         status="pass",
         speedup=12.5,
+        best=True,
         bottleneck="memory_latency_bound",
         note="one atomic per block",
         input_tokens=900,
@@ -225,7 +226,8 @@ def test_what_was_wrong_with_the_last_answer_is_said(agent: AgentName) -> None:
 def test_a_step_back_from_the_best_did_not_help() -> None:
     gains = [2.0, 1.5, 3.0, 3.0]
     history = tuple(
-        Attempt(round=n, attempt=0, strategy=f"s{n}", status="pass", speedup=g) for n, g in enumerate(gains, 1)
+        Attempt(round=n, attempt=0, strategy=f"s{n}", status="pass", speedup=g, best=n in (1, 3))
+        for n, g in enumerate(gains, 1)
     )
     section = read_sections(render(brief("planner", history=history)))[HISTORY]
     better, _, worse = section.partition("Did not help:\n")
@@ -235,7 +237,7 @@ def test_a_step_back_from_the_best_did_not_help() -> None:
 
 def test_a_long_history_is_told_shortly() -> None:
     many = tuple(
-        Attempt(round=n, attempt=0, strategy=f"idea_{n}", status="pass", speedup=2.0 if n == 3 else 0.9, note="x" * 400)
+        Attempt(round=n, attempt=0, strategy=f"idea_{n}", status="pass", speedup=0.9, best=n == 3, note="x" * 400)
         for n in range(1, 101)
     )
     section = read_sections(render(brief("planner", history=many)))[HISTORY]
