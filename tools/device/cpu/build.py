@@ -141,7 +141,7 @@ def _compiled(
         (folder / "exports.map").write_text(f"{{ global: {exported} local: *; }};\n")
         code, output = run_limited(command, folder, COMPILE_SECONDS)
         log = f"$ {shlex.join(command)}\n{output}"
-        if code is None or (code != 0 and classify_failure(output, code) == "infra"):
+        if code != 0 and classify_failure(output, code) == "infra":
             raise DeviceUnavailable(f"{log}\nthe compiler did not come to an end on this machine (exit code {code})")
         failure: Literal["", "source", "unsupported"] = ""
         if code != 0:

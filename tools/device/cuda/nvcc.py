@@ -13,7 +13,7 @@ from typing import Final, Literal
 from ....benchmark.contract import Contract
 from ...profile.ncu_csv import instance_name
 from ...records import Build, BuildSpec, Candidate, Resources
-from ..limited import run_limited
+from ..limited import STARVED, run_limited
 from ..port import DeviceUnavailable
 from ..runner.cache import cached, content_key
 from .toolkit import Toolkit, require_nvcc
@@ -123,7 +123,7 @@ def _compile(candidate: Candidate, contract: Contract, command: list[str], folde
 _INFRA: Final = (
     r"No space left on device|cannot execute|[Cc]annot find compiler|(?:gcc|g\+\+): (?:command )?not found"
     r"|host compiler .* (?:not found|targets unsupported)|cannot find -lcud|error while loading shared libraries"
-    r"|Killed signal terminated program"
+    rf"|Killed signal terminated program|{STARVED}"
     r"|unsupported (?:GNU|clang) version|Permission denied|Failed to preprocess host compiler properties"
 )
 _ARCH: Final = (

@@ -13,6 +13,7 @@ from cudamaster.tools.device.cpu import build as cpu_build
 from cudamaster.tools.device.cpu.counters import Counters, LaunchCounters, with_registers
 from cudamaster.tools.device.cpu.device import CpuDevice
 from cudamaster.tools.device.cpu.runner import CpuRunner
+from cudamaster.tools.device.limited import STARVED
 from cudamaster.tools.device.port import CallResult
 from cudamaster.tools.records import Build, Candidate, Resources
 
@@ -187,7 +188,8 @@ def test_builds_are_cached(device: CpuDevice, baseline: Build, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("code", "output", "failure"),
     [
-        (None, "compiling took more than 120 s and was stopped", "infra"),
+        (None, f"compiling took more than 120 s and was stopped; {STARVED} for 9.1 s of them", "infra"),
+        (None, "compiling took more than 120 s and was stopped", "source"),
         (1, "g++: fatal error: Killed signal terminated program cc1plus", "infra"),
         (1, "", "infra"),
         (1, "candidate.cu:3:5: error: no", "source"),

@@ -10,6 +10,7 @@ from cudamaster.benchmark.contract import Contract, array_in, array_out, size
 from cudamaster.tools.device.cuda import nvcc as module
 from cudamaster.tools.device.cuda.nvcc import classify_failure, nvcc_build, nvcc_options, parse_resources
 from cudamaster.tools.device.cuda.toolkit import Toolkit, find_nvcc
+from cudamaster.tools.device.limited import STARVED
 from cudamaster.tools.profile.ncu_csv import instance_name
 from cudamaster.tools.records import BuildSpec, Candidate
 
@@ -51,6 +52,7 @@ def test_every_field_of_a_spec_reaches_the_command() -> None:
         ("candidate.o: in function `f': undefined reference to `nowhere()'", 1, "source"),
         ("ptxas error   : Entry function 'k' uses too much shared data (0x61a7c bytes, 0xc000 max)", 255, "source"),
         ("compiling took more than 180 s and was stopped", None, "source"),
+        (f"compiling took more than 180 s and was stopped; {STARVED} for 9.1 s of them", None, "infra"),
         ("nvcc fatal   : Unsupported gpu architecture 'compute_999'", 1, "arch"),
         ("ptxas x.ptx, line 54; error : Instruction 'wgmma.fence' not supported on .target 'sm_90'", 255, "arch"),
         ("ptxas x.ptx, line 9; error : Feature '.bulk' requires .target sm_90 or higher", 255, "arch"),
@@ -150,11 +152,16 @@ def test_a_fault_of_the_machine_is_tried_again(tmp_path: Path) -> None:
     assert calls.read_text().count("x") == 2
 
 
-def test_a_compiler_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "COMPILE_SECONDS", 0.2)
-    toolkit = scripted(tmp_path, "sleep 1000 & sleep 1000")
+@pytest.mark.parametrize(
+    ("does", "failure"), [("sleep 1000", "infra"), ("for i in 1 2 3; do while :; do :; done & done; wait", "source")]
+)
+def test_a_compiler_that_never_ends_is_stopped(
+    does: str, failure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "COMPILE_SECONDS", 0.5)
+    toolkit = scripted(tmp_path, does)
     build = nvcc_build(Candidate(source="x"), CONTRACT, "sm_90", toolkit=toolkit, root=tmp_path)
-    assert build.failure == "source"
+    assert build.failure == failure
     assert "compiling took more than" in build.log
 
 
