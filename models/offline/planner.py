@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import islice
 
 from ...prompts import sections
@@ -27,10 +28,11 @@ def plan(prompt: dict[str, str], setting: Setting) -> Plan:
     tried = exhausted(sections.read_history(prompt.get(sections.HISTORY, "")))
     untried = [rule for rule in RULES if rule.name not in tried]
     place = sections.read_variant(prompt.get(sections.VARIANT, ""))
+    changed = cache(lambda rule: rule.changes(source, setting))
     ranked = sorted(untried, key=lambda rule: rank(rule, findings), reverse=True)
-    applicable = (rule for rule in ranked if rule.changes(source, setting) is not None)
+    applicable = (rule for rule in ranked if changed(rule) is not None)
     if chosen := next(islice(applicable, place - 1, None), None):
-        rule = first_of(chosen, untried, source, setting)
+        rule = first_of(chosen, untried, changed, setting)
         reasons = [f for f in findings if f.name in rule.answers]
         because = f" Diagnosed: {reasons[0].sentence}" if reasons else ""
         return Plan(
@@ -68,14 +70,17 @@ def rank(rule: Rule, findings: tuple[Finding, ...]) -> tuple[float, float]:
     return (rule.worth ** (0.5 if findings else 1.0), rule.worth)
 
 
-def first_of(chosen: Rule, untried: Sequence[Rule], source: Source, setting: Setting) -> Rule:
-    """Return a rule, or the one worth most that applies now and no more after it: what closes a way waits."""
-    after = Source(chosen.changes(source, setting) or source.text)
-    for rule in untried:  # by their worth
+def first_of(chosen: Rule, untried: Sequence[Rule], changed: Callable[[Rule], str | None], setting: Setting) -> Rule:
+    """Return a rule, or the one worth most that applies now and no more after it: what closes a way waits.
+
+    `untried` goes by worth; `changed` returns the source that a rule makes now, None where it does not apply.
+    """
+    after = Source(changed(chosen) or "")
+    for rule in untried:
         if rule.worth <= chosen.worth:
             break
-        if rule.changes(source, setting) is not None and rule.changes(after, setting) is None:
-            return first_of(rule, untried, source, setting)
+        if changed(rule) is not None and rule.changes(after, setting) is None:
+            return first_of(rule, untried, changed, setting)
     return chosen
 
 

@@ -27,7 +27,7 @@ from ..syntax import (
     within,
     without,
 )
-from .vectorize import address_taken, bounded, few_threads, out_of_range_perhaps
+from .vectorize import address_taken, bounded, few_threads, out_of_range_perhaps, replaced
 
 _UNIFORM = ("blockIdx.x", "gridDim.x", "blockDim.x")
 
@@ -119,19 +119,7 @@ class KeepRows(KernelRule):
                 continue
             loop = loops[number]
             taken = {id_of(n): f"{arrays[id(k)]}[@turn].at[@item]" for k in kept for n in k.nodes}
-            inner = "\n".join(
-                dedented(
-                    edited(
-                        text(n),
-                        [
-                            (a - n.start_byte, b - n.start_byte, new)
-                            for (a, b), new in taken.items()
-                            if n.start_byte <= a and b <= n.end_byte
-                        ],
-                    )
-                )
-                for n in loop.body
-            )
+            inner = "\n".join(dedented(replaced(n, taken)) for n in loop.body)
             index = f"const long long {loop.variable} = @place * {count} + @item;"
             named = re.search(rf"\b{re.escape(loop.variable)}\b", inner) is not None
             use = [
