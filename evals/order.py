@@ -70,9 +70,9 @@ def choose_device(device: str, executor: str) -> str:
 
 
 def choose_executor(name: str, jobs: int | None, options: Options, home: Path) -> Executor:
-    """Return the local pool, or the Ray cluster that `$RAY_ADDRESS` names (else one of this machine's own)."""
+    """Return the local pool, its jobs spread over the GPUs, or Ray: the cluster of `$RAY_ADDRESS`, else one of its own."""
     if name == "ray":
         from .ray_executor import RayExecutor
 
         return RayExecutor(gpus=1.0 if options.device == "cuda" else 0.0, jobs=jobs, home=home)
-    return Pool(jobs or cores())
+    return Pool(jobs or cores(), get_device(options.device).environments())

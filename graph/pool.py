@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -28,10 +28,11 @@ FULL_KIB: Final = 1 << 20
 class _Worker:
     """A process that waits for calls, started anew rather than forked: LangGraph has threads."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, environment: Mapping[str, str]) -> None:
+        self.environment = environment
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process: SpawnProcess = context.Process(target=_serve, args=(theirs, threads), daemon=True)
+        self.process: SpawnProcess = context.Process(target=_serve, args=(theirs, threads, environment), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -46,10 +47,14 @@ class _Worker:
 
 
 class Pool:
-    """Carries out calls on this machine, `jobs` at a time. The devices' own locks keep measurements apart."""
+    """Carries out calls on this machine, `jobs` at a time. The devices' own locks keep measurements apart.
 
-    def __init__(self, jobs: int) -> None:
+    `environments`: what workers find set, one for each GPU; as many have each.
+    """
+
+    def __init__(self, jobs: int, environments: Sequence[Mapping[str, str]] = ({},)) -> None:
         self.jobs = jobs
+        self._environments = environments
         self._stopped = False
         self._busy: dict[Connection, tuple[_Worker, int]] = {}
 
@@ -62,7 +67,7 @@ class Pool:
             while self._busy or (waiting and not self._stopped):
                 while waiting and len(self._busy) < self.jobs and not self._stopped:
                     place, call = waiting.popleft()
-                    worker = idle.pop() if idle else _Worker(threads)
+                    worker = idle.pop() if idle else _Worker(threads, self._least_used())
                     self._busy[worker.pipe] = (worker, place)
                     with suppress(OSError):  # it has died already: its end of the pipe says so below
                         worker.pipe.send(call)
@@ -91,6 +96,11 @@ class Pool:
         self._stopped = True
         self._drain()
 
+    def _least_used(self) -> Mapping[str, str]:
+        """Return the environment that fewest of the busy workers have. It is asked for when none is idle."""
+        used = [worker.environment for worker, _ in self._busy.values()]
+        return min(self._environments, key=used.count)
+
     def _drain(self) -> None:
         for worker, _ in list(self._busy.values()):
             worker.process.terminate()
@@ -104,9 +114,9 @@ def cores() -> int:
 # --- in a worker's process -------------------------------------------------------------------------------------------
 
 
-def _serve(pipe: Connection, threads: int) -> None:
+def _serve(pipe: Connection, threads: int, environment: Mapping[str, str]) -> None:
     """Carry out calls until the pipe is closed; end at once when the process that began this one is gone."""
-    os.environ |= {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    os.environ |= {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), **environment}
     control = RunControl()
     signal.signal(signal.SIGTERM, lambda number, _: control.request_drain(signal.Signals(number).name))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the first process too, which sends SIGTERM

@@ -26,6 +26,14 @@ def fail(control: RunControl) -> None:
     raise RuntimeError("a bug")
 
 
+def visible(meet: Path, all_of_them: int, control: RunControl) -> str:
+    """Return what this process sees, as soon as so many processes have met."""
+    (meet / str(os.getpid())).touch()
+    while len(list(meet.iterdir())) < all_of_them:
+        time.sleep(0.005)
+    return os.environ["CUDA_VISIBLE_DEVICES"]
+
+
 def drain(mark: Path, control: RunControl) -> str:
     mark.touch()
     while not control.drain_requested:

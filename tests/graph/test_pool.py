@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cudamaster.graph.executor import Call, Died, Here
 from cudamaster.graph.pool import FULL_KIB, Pool
-from cudamaster.tests.graph.pool_calls import die, double, drain, fail, fill
+from cudamaster.tests.graph.pool_calls import die, double, drain, fail, fill, visible
 
 
 def test_a_worker_that_dies_costs_its_own_call_and_is_replaced() -> None:
@@ -40,6 +40,19 @@ def test_what_the_process_that_starts_workers_holds_is_not_theirs() -> None:
 def test_a_worker_that_held_much_memory_is_replaced() -> None:
     pids = [outcome for _, outcome in Pool(1).run([Call(fill, (8,)), Call(fill, (FULL_KIB >> 10,)), Call(fill, (8,))])]
     assert pids[0] == pids[1] != pids[2]
+
+
+def test_workers_are_spread_over_the_gpus(tmp_path: Path) -> None:
+    gpus = [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in ("GPU-a", "GPU-b")]
+    outcomes = Pool(4, gpus).run([Call(visible, (tmp_path, 4))] * 4)
+    assert sorted(gpu for _, gpu in outcomes) == ["GPU-a", "GPU-a", "GPU-b", "GPU-b"]
+
+
+def test_a_worker_that_died_is_replaced_by_one_on_its_gpu(tmp_path: Path) -> None:
+    gpus = [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in ("GPU-a", "GPU-b")]
+    pool = Pool(2, gpus)
+    _ = list(pool.run([Call(die, ()), Call(double, (1,))]))
+    assert sorted(gpu for _, gpu in pool.run([Call(visible, (tmp_path, 2))] * 2)) == ["GPU-a", "GPU-b"]
 
 
 def test_stopping_lets_the_running_call_end_and_begins_no_more(tmp_path: Path) -> None:

@@ -126,6 +126,9 @@ class Device(Protocol):
         With `to_beat`, a gain, the measurement may end as soon as it is known whether the candidate gains more.
         """
 
+    def environments(self) -> Sequence[Mapping[str, str]]:
+        """Return what to set in the environment of a process of its own: one for each GPU that can be used."""
+
     def timed_cases(self, task: Task) -> tuple[Case, ...]:
         """Return the cases at which this device times or estimates a task (cuda: the paper set)."""
 

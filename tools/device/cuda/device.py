@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
 
 from ....benchmark.contract import Precision
 from ....benchmark.task import Case, CaseSet, Expected, Task
@@ -101,6 +102,12 @@ class CudaDevice:
             nvcc=self.toolkit.version, rates={name: getattr(self.gpu, name) for name in CALIBRATED_FIELDS},
             notes=tuple(notes),
         )  # fmt: skip
+
+    def environments(self) -> tuple[dict[str, str], ...]:
+        """As the port says. GPUs of another name than the first are left out: one suite, one kind of GPU."""
+        if len(alike := self.facts.alike) < 2:
+            return ({},)  # whatever is visible, a part of a GPU too
+        return tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{UUID(uuid)}"} for uuid in alike)
 
     def build(self, candidate: Candidate, task: Task, precision: Precision) -> Build:
         """Compile a candidate to a shared object, cached by content. Never raises for a bad candidate."""

@@ -31,6 +31,9 @@ class GpuFacts(Record):
     memory_bytes: int
     l2_bytes: int
     uuid: str
+    """32 hexadecimal digits."""
+    alike: tuple[str, ...] = ()
+    """UUIDs of the visible GPUs of this name, in their order; this one's among them."""
 
 
 def build_program(name: str, toolkit: Toolkit, *options: str, root: Path | None = None) -> Path:

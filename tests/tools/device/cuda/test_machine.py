@@ -59,6 +59,17 @@ def test_the_lock_names_its_owner_and_dies_with_it(lock_folder: Path) -> None:
         other.join()
 
 
+def test_each_gpu_of_the_first_ones_name_is_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = "00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"
+    monkeypatch.setattr(CudaDevice, "facts", FACTS.model_copy(update={"uuid": first, "alike": (first, second)}))
+    assert CudaDevice().environments() == (
+        {"CUDA_VISIBLE_DEVICES": "GPU-00112233-4455-6677-8899-aabbccddeeff"},
+        {"CUDA_VISIBLE_DEVICES": "GPU-ffeeddcc-bbaa-9988-7766-554433221100"},
+    )
+    monkeypatch.setattr(CudaDevice, "facts", FACTS.model_copy(update={"uuid": first, "alike": (first,)}))
+    assert CudaDevice().environments() == ({},)
+
+
 def test_gpus_do_not_share_a_lock(lock_folder: Path) -> None:
     with gpu_lock.gpu_lock("a", "one"), gpu_lock.gpu_lock("b", "two", wait_s=0):
         pass
