@@ -115,7 +115,7 @@ def unlike_the_baseline(runners: Mapping[Side, RunnerProcess], wanted: Wanted) -
     outputs: dict[Side, Mapping[str, NDArray[Any]]] = {}
     for side, runner in runners.items():
         timed = runner.time("cold", 1, 0, turn=part)
-        left = timed if isinstance(timed, CallResult) else runner.last_outputs(wanted.positions)
+        left = timed if isinstance(timed, CallResult) else runner.last_outputs(wanted.positions, outputs_only=True)
         if left.status != "ok":
             raise CallFailed(left, side)
         outputs[side] = left.outputs

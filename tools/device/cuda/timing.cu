@@ -27,6 +27,12 @@ __global__ void hold(long long nanoseconds) {
 
 __global__ void nothing() {}
 
+template <class Item>
+__global__ void pick(const Item* array, const int64_t* positions, size_t count, Item* picked) {
+  size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) picked[i] = array[positions[i]];
+}
+
 struct Tools {
   float4* flush = nullptr;
   size_t flush_bytes = 0;
@@ -66,6 +72,26 @@ int launch_empty(cudaStream_t stream) {
 
 void hold_stream(cudaStream_t stream, double microseconds) {
   hold<<<1, 1, 0, stream>>>(static_cast<long long>(microseconds * 1e3));
+}
+
+cudaError_t gather(const char* array, const int64_t* positions, size_t count, size_t itemsize, char* to, cudaStream_t stream) {
+  static char* room = nullptr;
+  static size_t room_count = 0;
+  if (count > room_count) {
+    cudaFree(room);
+    room = nullptr, room_count = 0;
+    if (cudaError_t code = cudaMalloc(reinterpret_cast<void**>(&room), count * (sizeof *positions + sizeof(float)))) return code;
+    room_count = count;
+  }
+  auto* where = reinterpret_cast<int64_t*>(room);
+  char* picked = room + count * sizeof *positions;
+  unsigned blocks = static_cast<unsigned>((count + 255) / 256);
+  cudaMemcpyAsync(where, positions, count * sizeof *positions, cudaMemcpyHostToDevice, stream);
+  if (blocks && itemsize == 4) pick<<<blocks, 256, 0, stream>>>(reinterpret_cast<const uint32_t*>(array), where, count, reinterpret_cast<uint32_t*>(picked));
+  if (blocks && itemsize == 2) pick<<<blocks, 256, 0, stream>>>(reinterpret_cast<const uint16_t*>(array), where, count, reinterpret_cast<uint16_t*>(picked));
+  cudaMemcpyAsync(to, picked, count * itemsize, cudaMemcpyDeviceToHost, stream);
+  cudaError_t code = cudaStreamSynchronize(stream);
+  return code ? code : cudaGetLastError();
 }
 
 Samples measure(bool cold, int repetitions, int walls, cudaStream_t stream, const std::function<void()>& prepare,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import mmap
 import os
 import secrets
 import shutil
@@ -20,11 +19,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from ....benchmark.contract import Argument, DType, Precision, Role
+from ....benchmark.parallel import in_pieces
 from ....benchmark.task import Case, Task
 from ..port import CallResult, Unsupported
 from .host_program import build_glue
 from .isolation import Isolation, announce_senders, hidden_folders, sender
-from .shared_inputs import shared
+from .shared_inputs import SharedInputs, shared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,6 +127,7 @@ class RunnerProcess:
         """The host program's last answer in full, e.g. `beyond_stream_us`: time after the stream was done."""
         self._dead: CallResult | None = None
         self._buffers: list[_Buffer] = []
+        self._inputs: SharedInputs | None = None
         self._workspace_bytes = 0
         self._inputs_kept = False
         """True once timed calls of the case can have their inputs back."""
@@ -143,6 +144,8 @@ class RunnerProcess:
         self._guard = secrets.token_bytes(guard_bytes)
         self.folder = _run_folder()
         (self.folder / "guard.bin").write_bytes(self._guard)
+        self._outputs = (self.folder / "outputs.bin").open("w+b", buffering=0)
+        """What calls left behind, sized here: it only grows, since its pages cost more than what is written to them."""
         self._log = self.folder / "stdout", self.folder / "stderr"
         ours, theirs = socket.socketpair()
         announce_senders(ours)
@@ -351,7 +354,7 @@ class RunnerProcess:
                         )
                 tokens.append(f"{argument.role.value}:{count}:{offset}:{self._turn_bytes(argument)}")
                 buffers.append(_Buffer(argument, count, argument.extents(case.sizes), before))
-        self._buffers, self._inputs_kept = buffers, False
+        self._buffers, self._inputs, self._inputs_kept = buffers, inputs, False
         seconds = self.limits.call_s + sum(buffer.bytes for buffer in buffers) / 1e9
         command = f"case {int(not new_pointers)} {self.limits.workspace_bytes} {' '.join(tokens)}"
         reply = self._ask(command, seconds, inputs.fd)
@@ -389,25 +392,30 @@ class RunnerProcess:
         if self._dead is not None:
             return self._dead
         plan = self._plan(positions or {})
-        # Which elements of an output are looked at is told only when the call is over.
-        now = "" if plan.positions else plan.request
+        # Which elements of an output are looked at is told, and inputs to compare with are sent, when the call is over.
+        now = "" if plan.positions or plan.compares else plan.request
         reply = self._ask(f"call {poison} {now}", self.limits.call_s + plan.bytes / 2e8)
         if reply is None:
             assert self._dead is not None
             return self._dead
         if result := self._failure(reply):
             return result
-        collected = self._collect(plan) if plan.positions else {}
+        collected = {} if now else self._collect(plan)
         if collected is None:
             assert self._dead is not None
             return self._dead
         return self._collected({**reply, **collected}, plan, poison)
 
-    def last_outputs(self, positions: Mapping[str, NDArray[np.int64]] | None = None) -> CallResult:
-        """Bring back what the last timed call left behind (timed calls poison with 0xFF too)."""
+    def last_outputs(
+        self, positions: Mapping[str, NDArray[np.int64]] | None = None, *, outputs_only: bool = False
+    ) -> CallResult:
+        """Bring back what the last timed call left behind (timed calls poison with 0xFF too).
+
+        `outputs_only`: nothing else is looked at, neither inputs nor guard bands nor elements that are not asked for.
+        """
         if self._dead is not None:
             return self._dead
-        plan = self._plan(positions or {})
+        plan = self._plan(positions or {}, outputs_only)
         reply = self._collect(plan)
         if reply is None:
             assert self._dead is not None
@@ -424,7 +432,7 @@ class RunnerProcess:
             return CallResult("launch_error", f"{where}: {reply['error']}", wall_us=reply["wall_us"])
         return None
 
-    def _plan(self, positions: Mapping[str, NDArray[np.int64]]) -> _Plan:
+    def _plan(self, positions: Mapping[str, NDArray[np.int64]], outputs_only: bool = False) -> _Plan:
         """Decide what comes back and where in outputs.bin it goes."""
         import numpy as np
 
@@ -433,24 +441,30 @@ class RunnerProcess:
         samples: list[NDArray[np.int64]] = []
         for index, buffer in enumerate(self._buffers):
             name, size = buffer.argument.name, buffer.argument.dtype.resolve(self.precision).itemsize
-            if name in positions and buffer.argument.role is not Role.IN:
+            output = buffer.argument.role is not Role.IN
+            if outputs_only and not output:
+                continue
+            if name in positions and output:
                 wanted = np.ascontiguousarray(positions[name], dtype=np.int64)
                 offset = sum(s.nbytes for s in samples)
                 samples.append(wanted)
-                fields.append(f"{index}:sample:{at}:{len(wanted)}:{offset}:{size}")
+                how = "pick" if outputs_only else "sample"
+                fields.append(f"{index}:{how}:{at}:{size}:{len(wanted)}:{offset}")
                 whole.append((index, at, (len(wanted),), len(wanted) * size))
                 at += -(-len(wanted) * size // 256) * 256
-            elif buffer.argument.role is not Role.IN or buffer.bytes <= _COMPARED_HERE:
-                fields.append(f"{index}:whole:{at}")
+            elif output or buffer.bytes <= _COMPARED_HERE:
+                fields.append(f"{index}:whole:{at}:{size}")
                 whole.append((index, at, buffer.shape, buffer.bytes))
                 at += -(-buffer.bytes // 256) * 256
             else:
-                fields.append(f"{index}:compare:0")
-        guards = 2 * len(self._guard) * (len(self._buffers) + 1)
-        with (self.folder / "outputs.bin").open("wb") as file:
-            file.truncate(at + guards)
+                fields.append(f"{index}:compare")
+        guards = 0 if outputs_only else 2 * len(self._guard) * (len(self._buffers) + 1)
+        if (size := at + guards) > os.fstat(self._outputs.fileno()).st_size:
+            self._outputs.truncate(size)
         sampled = b"".join(s.tobytes() for s in samples)
-        return _Plan(f"{at} {' '.join(fields)}", tuple(whole), at, sampled, sum(b.bytes for b in self._buffers))
+        guards_offset = -1 if outputs_only else at
+        bytes_in_all = sum(b.bytes for b in self._buffers)
+        return _Plan(f"{guards_offset} {' '.join(fields)}", tuple(whole), guards_offset, sampled, bytes_in_all)
 
     def _collect(self, plan: _Plan) -> dict[str, Any] | None:
         """Have the plan's arrays written to outputs.bin; the positions lie in the folder no longer than that."""
@@ -458,7 +472,8 @@ class RunnerProcess:
         if plan.positions:
             positions.write_bytes(plan.positions)
         try:
-            return self._ask(f"collect {plan.request}", self.limits.call_s + plan.bytes / 2e8)
+            fd = self._inputs.fd if plan.compares and self._inputs else None
+            return self._ask(f"collect {plan.request}", self.limits.call_s + plan.bytes / 2e8, fd)
         finally:
             positions.unlink(missing_ok=True)
 
@@ -468,37 +483,27 @@ class RunnerProcess:
         outputs: dict[str, NDArray[Any]] = {}
         unwritten: dict[str, int] = {}
         damage: list[str] = []
-        with (self.folder / "outputs.bin").open("rb") as file:
-            filled = plan.guards_offset + len(self._guard) > 0  # an empty file can't be mapped
-            view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if filled else b""
         for index, at, shape, count in plan.whole:
             buffer = self._buffers[index]
             dtype = np.dtype(_NUMPY_NAMES[buffer.argument.dtype.resolve(self.precision)])
-            array = (
-                np.frombuffer(view, dtype, count // dtype.itemsize, at).reshape(shape)
-                if count
-                else np.empty(shape, dtype)
-            )
+            array = self._brought_back(at, count).view(dtype).reshape(shape)
             name = buffer.argument.name
             if buffer.argument.role is Role.IN:
                 assert buffer.before is not None
                 changed = np.flatnonzero(array.reshape(-1).view(np.uint8) != buffer.before.reshape(-1).view(np.uint8))
                 if len(changed):
                     damage.append(f"input {name!r} was changed, first at byte {changed[0]} ({len(changed)} bytes)")
-                continue
-            outputs[name] = array.copy()
-            if poison >= 0 and buffer.argument.role is Role.OUT and str(index) not in reply["unwritten"]:
-                bits = outputs[name].reshape(-1).view(f"u{dtype.itemsize}")
-                pattern = int.from_bytes(bytes([poison]) * dtype.itemsize, "little")
-                unwritten[name] = int(np.count_nonzero(bits == pattern))
+            else:
+                outputs[name] = array
         for key, count in reply["unwritten"].items():
-            if self._buffers[int(key)].argument.role is Role.OUT:
+            if poison >= 0 and self._buffers[int(key)].argument.role is Role.OUT:
                 unwritten[self._buffers[int(key)].argument.name] = count
         damage += [
             f"input {self._buffers[int(key)].argument.name!r} was changed, first at byte {first}"
             for key, first in reply["changed"].items()
         ]
-        damage += [*self._guard_damage(view, plan.guards_offset), *self._left_behind(reply)]
+        if plan.guards_offset >= 0:
+            damage += [*self._guard_damage(plan.guards_offset), *self._left_behind(reply)]
         if (beyond_us := float(reply.get("beyond_stream_us", 0.0))) > _BEYOND_STREAM_US:
             damage.append(
                 f"work went on for {beyond_us:.0f} us after the given stream was done: launch every kernel on `stream`"
@@ -506,6 +511,23 @@ class RunnerProcess:
         return CallResult(
             "ok", outputs=outputs, unwritten=unwritten, damage=tuple(damage), wall_us=float(reply.get("wall_us", 0.0))
         )
+
+    def _brought_back(self, at: int, count: int) -> NDArray[np.uint8]:
+        """Return so many bytes of outputs.bin, in memory of their own."""
+        import numpy as np
+
+        array = np.empty(count, np.uint8)
+
+        def read(_: int, piece: slice) -> None:
+            done = piece.start
+            while done < piece.stop:
+                got = os.preadv(self._outputs.fileno(), [array.data[done : piece.stop]], at + done)
+                if not got:
+                    raise RunnerFault(f"outputs.bin ends at byte {at + done}: who made it shorter?")
+                done += got
+
+        in_pieces(count, read)
+        return array
 
     def _memory_is_quiet(self) -> bool:
         """Return whether the device's free memory stays as it is while nothing is called: else others change it."""
@@ -530,7 +552,7 @@ class RunnerProcess:
             found.append(f"call after call keeps some of device memory, the last one {kept:,} bytes")
         return found
 
-    def _guard_damage(self, view: mmap.mmap | bytes, at: int) -> list[str]:
+    def _guard_damage(self, at: int) -> list[str]:
         import numpy as np
 
         size = len(self._guard)
@@ -540,9 +562,10 @@ class RunnerProcess:
         if self._workspace_bytes:
             named.append(("workspace", self._workspace_bytes))
         found = []
+        view, at = self._brought_back(at, 2 * size * len(named)), 0
         for index, (name, count) in enumerate(named):
             right = np.frombuffer(self._guard, np.uint8) ^ np.uint8(37 * (index + 1) % 256)
-            before, after = (np.frombuffer(view, np.uint8, size, at + k * size) for k in (0, 1))
+            before, after = view[at : at + size], view[at + size : at + 2 * size]
             at += 2 * size
             if len(wrong := np.flatnonzero(before != right)):
                 found.append(f"memory before {name!r} was overwritten: byte {int(wrong[-1]) - size}")
@@ -641,6 +664,7 @@ class RunnerProcess:
         """End the process and all that it started, and remove its folder."""
         self._kill()
         self._socket.close()
+        self._outputs.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._dead is None:
             self._dead = CallResult("crash", "the process was closed")
@@ -660,6 +684,12 @@ class _Plan:
     whole: tuple[tuple[int, int, tuple[int, ...], int], ...]
     """Buffer index, offset in outputs.bin, shape, bytes."""
     guards_offset: int
+    """-1: nobody looks at them."""
     positions: bytes
     """Which elements of the outputs that are sampled."""
     bytes: int
+
+    @property
+    def compares(self) -> bool:
+        """Whether inputs are compared by the host program."""
+        return "compare" in self.request

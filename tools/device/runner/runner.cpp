@@ -4,8 +4,9 @@
 // It knows no expected value and gives no verdict. Commands come as lines on one socket; each answer is a line that
 // begins with a nonce which the driver sent after the library was loaded. Bulk data pass through files in a private folder:
 //   guard.bin      random bytes around every buffer       positions.bin  which elements to return of a huge output
-//   outputs.bin    what comes back (sized by the driver)
-// The arrays of a case come as a descriptor of a sealed file, sent along with the command.
+//   outputs.bin    what comes back (sized by the driver, and only ever made larger)
+// The arrays of a case come as a descriptor of a sealed file, sent along with a command that reads them and closed at its
+// end: the candidate never sees it. They are read, not mapped, since large files are slow to unmap.
 //
 // SOCKET is a descriptor, or the path of a listening socket (a tool that starts us may not pass descriptors on).
 //   runner SOCKET FOLDER GLUE LIBRARY ENTRY  cpu_s=N file_bytes=N memory_bytes=N data_bytes=N (0: no limit) trusted_tool=0|1 hide=PATH…
@@ -55,21 +56,21 @@ struct Buffer {
   size_t input_offset = 0;   // in the file of inputs
   bool reads = false, writes = false;
   size_t turn_bytes = 0;     // the values may be turned by multiples of it; 0: each has its place
-  char* pristine = nullptr;  // device copy of the input, made when first timed, where timed calls need it
+  char* pristine = nullptr;  // device copy of the input, where a call or a timed one needs it again
 };
 
 struct Mapping {
   char* data = nullptr;
   size_t bytes = 0;
+  // Map a file, or keep it mapped if it is as large as it was.
   bool open(const std::string& path, bool writable) {
-    return map(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC), writable);
-  }
-  bool map(int fd, bool writable) {  // and close the descriptor
-    close();
-    if (fd < 0) return false;
+    int fd = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     struct stat info;
-    fstat(fd, &info);
-    bytes = static_cast<size_t>(info.st_size);
+    if (fd < 0 || fstat(fd, &info) != 0) return false;
+    size_t now = static_cast<size_t>(info.st_size);
+    if (data && bytes == now) return ::close(fd), true;
+    close();
+    bytes = now;
     if (bytes) {
       void* address = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
       data = address == MAP_FAILED ? nullptr : static_cast<char*>(address);
@@ -85,7 +86,7 @@ struct Mapping {
 };
 
 int control = -1;
-int sent_descriptor = -1;  // came with the last command
+int inputs = -1;  // came with this command
 std::string folder, nonce;
 void *entry = nullptr, *workspace_entry = nullptr, *library = nullptr;
 GlueCall glue_call = nullptr;
@@ -97,7 +98,7 @@ std::vector<Value> values;
 std::vector<Buffer> buffers;          // one per array argument that is not null, in order
 std::vector<int> value_of_buffer;
 Buffer workspace;
-Mapping inputs;
+Mapping outputs;  // stays mapped: new pages of a file cost ten times what the copy does
 cudaStream_t stream = nullptr;
 int last_poison = 0xFF;
 double call_queue_us = -1;  // host time to queue one call of this case; negative: not known yet
@@ -162,9 +163,10 @@ void write_guards(const Buffer& b, size_t index) {
   check(cudaMemcpy(data(b) + b.bytes, own.data(), own.size(), cudaMemcpyHostToDevice), "writing a guard band");
 }
 
-// A thread's own pinned memory and stream.
+// A thread's own memory and stream.
 struct Lane {
-  char* stage = nullptr;
+  char* stage = nullptr;     // pinned
+  std::vector<char> before;  // of the inputs, to compare with
   cudaStream_t stream = nullptr;
 };
 constexpr size_t kPiece = size_t{4} << 20;
@@ -195,10 +197,18 @@ void in_lanes(size_t bytes, Work work) {
   for (int i = 0; i < 100 && !others.empty() && sandbox::threads() > before; ++i) usleep(50);
 }
 
+void read_input(const Buffer& b, size_t at, size_t n, char* to) {
+  for (size_t done = 0; done < n;) {
+    ssize_t got = pread(inputs, to + done, n - done, static_cast<off_t>(b.input_offset + at + done));
+    if (got <= 0) give_up("cannot read the inputs");
+    done += static_cast<size_t>(got);
+  }
+}
+
 // Copy an input of the case to `to` on the device: the file's pages are not pinned, so a plain copy would be slow.
 void send_input(const Buffer& b, char* to) {
   in_lanes(b.bytes, [&](Lane& lane, size_t at, size_t n) {
-    memcpy(lane.stage, inputs.data + b.input_offset + at, n);
+    read_input(b, at, n, lane.stage);
     check(cudaMemcpyAsync(to + at, lane.stage, n, cudaMemcpyHostToDevice, lane.stream), "copying an input");
     check(cudaStreamSynchronize(lane.stream), "copying an input");
   });
@@ -251,12 +261,14 @@ void load_case(std::istringstream& line) {
   buffers = next;
   values = next_values;
   value_of_buffer = next_value_of_buffer;
-  if (!inputs.map(sent_descriptor, false)) give_up("cannot map the inputs");
-  sent_descriptor = -1;
   for (size_t i = 0; i < buffers.size(); ++i) {
     Buffer& b = buffers[i];
     values[value_of_buffer[i]].pointer = data(b);
     if (b.reads) send_input(b, data(b));
+    if (b.reads && b.writes && !b.pristine && cudaMalloc(reinterpret_cast<void**>(&b.pristine), b.bytes + !b.bytes) != cudaSuccess) {
+      cudaGetLastError();
+      return send("{\"no_memory\": " + std::to_string(b.bytes) + "}");
+    }
     if (b.pristine) check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an input");
   }
   check(cudaDeviceSynchronize(), "copying the inputs");
@@ -296,7 +308,7 @@ int last_error() { return candidate_last_error ? candidate_last_error() : static
 Outcome call_once(int poison_byte) {
   for (Buffer& b : buffers) {
     write_guards(b, static_cast<size_t>(&b - buffers.data()));
-    if (b.reads && b.writes) send_input(b, data(b));
+    if (b.reads && b.writes) check(cudaMemcpyAsync(data(b), b.pristine, b.bytes, cudaMemcpyDeviceToDevice, stream), "restoring an array");
   }
   write_guards(workspace, buffers.size());
   check(cudaDeviceSynchronize(), "preparing a call");
@@ -353,7 +365,7 @@ void visit(const Buffer& b, Visit see) {
   in_lanes(b.bytes, [&](Lane& lane, size_t at, size_t n) {
     check(cudaMemcpyAsync(lane.stage, data(b) + at, n, cudaMemcpyDeviceToHost, lane.stream), "copying an array back");
     check(cudaStreamSynchronize(lane.stream), "copying an array back");
-    see(lane.stage, at, n);
+    see(lane, at, n);
   });
 }
 
@@ -367,65 +379,83 @@ size_t count_filled(const char* piece, size_t bytes) {
   return count;
 }
 
-// BUFFER:whole:OFFSET | BUFFER:compare:0 | BUFFER:sample:OFFSET:COUNT:POSITIONS_OFFSET:ITEMSIZE
-// Guard bands go to GUARDS_OFFSET, before and after each buffer, the workspace last.
+// Where the first byte differs from the input of the case; its size if none does.
+size_t first_change(const Buffer& b) {
+  std::atomic<size_t> first{b.bytes};
+  visit(b, [&](Lane& lane, size_t at, size_t n) {
+    lane.before.resize(kPiece);
+    read_input(b, at, n, lane.before.data());
+    if (at > first || memcmp(lane.stage, lane.before.data(), n) == 0) return;
+    size_t i = 0;
+    while (lane.stage[i] == lane.before[i]) ++i;
+    for (size_t seen = first; at + i < seen && !first.compare_exchange_weak(seen, at + i);) {
+    }
+  });
+  return first;
+}
+
+// collect GUARDS_OFFSET and for each buffer wanted
+//   BUFFER:compare | BUFFER:whole:OFFSET:ITEMSIZE | BUFFER:sample:OFFSET:ITEMSIZE:COUNT:POSITIONS_OFFSET | BUFFER:pick:… as sample
+// Guard bands go to GUARDS_OFFSET, before and after each buffer, the workspace last; with -1 nobody looks at them.
+// Of a sample all elements are looked at, to count those that hold the fill pattern; `pick` brings the sample alone.
 std::string collect(std::istringstream& line) {
-  Mapping out;
-  if (!out.open(folder + "/outputs.bin", true)) give_up("cannot map outputs.bin");
-  size_t guards_offset = 0;
+  if (!outputs.open(folder + "/outputs.bin", true)) give_up("cannot map outputs.bin");
+  long long guards_offset = 0;
   line >> guards_offset;
   std::string changed, unwritten;
+  auto note = [](std::string& list, size_t index, size_t value) {
+    list += (list.empty() ? "\"" : ", \"") + std::to_string(index) + "\": " + std::to_string(value);
+  };
   for (std::string token; line >> token;) {
     for (char& c : token)
       if (c == ':') c = ' ';
     std::istringstream fields(token);
-    size_t index = 0, offset = 0;
+    size_t index = 0, offset = 0, itemsize = 4, count = 0, positions_offset = 0;
     std::string what;
-    fields >> index >> what >> offset;
+    fields >> index >> what >> offset >> itemsize >> count >> positions_offset;
     if (index >= buffers.size()) give_up("no buffer " + std::to_string(index));
     const Buffer& b = buffers[index];
-    if (what == "whole") {
-      if (offset + b.bytes > out.bytes) give_up("outputs.bin is too small");
-      if (b.bytes) check(cudaMemcpy(out.data + offset, data(b), b.bytes, cudaMemcpyDeviceToHost), "copying an array back");
-    } else if (what == "compare") {
-      std::atomic<size_t> first{b.bytes};
-      visit(b, [&](const char* piece, size_t at, size_t n) {
-        const char* before = inputs.data + b.input_offset + at;
-        if (at > first || memcmp(piece, before, n) == 0) return;
-        size_t i = 0;
-        while (piece[i] == before[i]) ++i;
-        for (size_t seen = first; at + i < seen && !first.compare_exchange_weak(seen, at + i);) {
-        }
-      });
-      if (first < b.bytes) changed += (changed.empty() ? "\"" : ", \"") + std::to_string(index) + "\": " + std::to_string(first);
-    } else {
-      size_t count = 0, positions_offset = 0, itemsize = 4;
-      fields >> count >> positions_offset >> itemsize;
-      Mapping wanted;
-      if (!wanted.open(folder + "/positions.bin", false)) give_up("cannot map positions.bin");
-      const auto* position = reinterpret_cast<const int64_t*>(wanted.data + positions_offset);  // ascending
-      if (offset + count * itemsize > out.bytes || positions_offset + count * 8 > wanted.bytes) give_up("outputs.bin is too small");
-      std::atomic<size_t> untouched{0};
-      visit(b, [&](const char* piece, size_t at, size_t n) {
-        untouched += itemsize == 4 ? count_filled<uint32_t>(piece, n) : count_filled<uint16_t>(piece, n);
-        const int64_t* end = position + count;
-        for (const int64_t* p = std::lower_bound(position, end, at / itemsize); p < end && *p * itemsize < at + n; ++p)
-          memcpy(out.data + offset + (p - position) * itemsize, piece + (*p * itemsize - at), itemsize);
-      });
-      unwritten += (unwritten.empty() ? "\"" : ", \"") + std::to_string(index) + "\": " + std::to_string(untouched);
-      wanted.close();
+    if (what == "compare") {
+      size_t first = first_change(b);
+      if (first < b.bytes) note(changed, index, first);
+      continue;
     }
+    bool whole = what == "whole";
+    if (offset + (whole ? b.bytes : count * itemsize) > outputs.bytes) give_up("outputs.bin is too small");
+    char* to = outputs.data + offset;
+    Mapping wanted;
+    if (!whole && !wanted.open(folder + "/positions.bin", false)) give_up("cannot map positions.bin");
+    if (positions_offset + count * 8 > wanted.bytes) give_up("positions.bin is too small");
+    const auto* position = reinterpret_cast<const int64_t*>(wanted.data + positions_offset);  // ascending
+#ifdef WITH_TIMING
+    if (what == "pick") {
+      check(gather(data(b), position, count, itemsize, to, stream), "picking elements");
+      wanted.close();
+      continue;
+    }
+#endif
+    std::atomic<size_t> untouched{0};
+    visit(b, [&](Lane& lane, size_t at, size_t n) {
+      const char* piece = lane.stage;
+      untouched += itemsize == 4 ? count_filled<uint32_t>(piece, n) : count_filled<uint16_t>(piece, n);
+      if (whole) memcpy(to + at, piece, n);
+      const int64_t* end = position + count;
+      for (const int64_t* p = std::lower_bound(position, end, at / itemsize); p < end && *p * itemsize < at + n; ++p)
+        memcpy(to + (p - position) * itemsize, piece + (*p * itemsize - at), itemsize);
+    });
+    note(unwritten, index, untouched);
+    wanted.close();
   }
   auto bring_guards = [&](const Buffer& b) {
-    if (guard.empty() || !b.base) return;
-    if (guards_offset + 2 * guard.size() > out.bytes) give_up("outputs.bin is too small");
-    check(cudaMemcpy(out.data + guards_offset, b.base, guard.size(), cudaMemcpyDeviceToHost), "reading a guard band");
-    check(cudaMemcpy(out.data + guards_offset + guard.size(), data(b) + b.bytes, guard.size(), cudaMemcpyDeviceToHost), "reading a guard band");
-    guards_offset += 2 * guard.size();
+    if (guard.empty() || !b.base || guards_offset < 0) return;
+    char* to = outputs.data + guards_offset;
+    if (guards_offset + 2 * guard.size() > outputs.bytes) give_up("outputs.bin is too small");
+    check(cudaMemcpy(to, b.base, guard.size(), cudaMemcpyDeviceToHost), "reading a guard band");
+    check(cudaMemcpy(to + guard.size(), data(b) + b.bytes, guard.size(), cudaMemcpyDeviceToHost), "reading a guard band");
+    guards_offset += 2 * static_cast<long long>(guard.size());
   };
   for (const Buffer& b : buffers) bring_guards(b);
   bring_guards(workspace);
-  out.close();
   return "\"changed\": {" + changed + "}, \"unwritten\": {" + unwritten + "}";
 }
 
@@ -441,7 +471,8 @@ void repeat(std::istringstream& line) {
     std::atomic<uint64_t> sum{0};  // of the pieces' hashes, each mixed with its place: they come in any order
     for (const Buffer& b : buffers) {
       if (!b.writes) continue;
-      visit(b, [&](const char* piece, size_t at, size_t n) {
+      visit(b, [&](Lane& lane, size_t at, size_t n) {
+        const char* piece = lane.stage;
         uint64_t word, hash = 0xcbf29ce484222325ull ^ at ^ (static_cast<uint64_t>(&b - buffers.data()) << 56);
         size_t j = 0;
         for (; j + 8 <= n; j += 8) {
@@ -483,11 +514,9 @@ void restore_inputs(double part, bool outputs_too) {
 // keep: copies of the inputs on the device, from which timed calls get theirs back. Not part of what is timed.
 void keep_inputs() {
   for (Buffer& b : buffers) {
-    if (!b.reads || !b.bytes || b.pristine || !(b.writes || b.turn_bytes)) continue;
+    if (!b.reads || !b.bytes || b.pristine || !b.turn_bytes) continue;
     bool there = cudaMalloc(reinterpret_cast<void**>(&b.pristine), b.bytes) == cudaSuccess;
-    if (!there && b.writes) give_up("no memory for a copy of an array");
     if (!there) b.pristine = nullptr, cudaGetLastError();  // its values stay in their places
-    else if (b.writes) send_input(b, b.pristine);
     else check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an array");
   }
   // A copy within the device is not waited for, and our stream waits for no other.
@@ -613,7 +642,7 @@ std::string read_line() {
     message.msg_controllen = sizeof beside;
     if (recvmsg(control, &message, MSG_CMSG_CLOEXEC) != 1) _exit(0);  // the driver is gone
     cmsghdr* header = CMSG_FIRSTHDR(&message);
-    if (header && header->cmsg_type == SCM_RIGHTS) memcpy(&sent_descriptor, CMSG_DATA(header), sizeof(int));
+    if (header && header->cmsg_type == SCM_RIGHTS) memcpy(&inputs, CMSG_DATA(header), sizeof(int));
     if (c == '\n') return line;
     line += c;
   }
@@ -723,5 +752,7 @@ int main(int argc, char** argv) {
     else if (command == "mem") usage();
     else if (command == "quit") _exit(0);
     else give_up("unknown command " + command);
+    if (inputs >= 0) close(inputs);
+    inputs = -1;
   }
 }

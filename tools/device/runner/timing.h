@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda_runtime.h>
+#include <stdint.h>
 
 #include <functional>
 #include <string>
@@ -25,3 +26,6 @@ void hold_stream(cudaStream_t stream, double microseconds);
 
 // Queue a kernel that does nothing: what any launch costs, measured the same way.
 int launch_empty(cudaStream_t stream);
+
+// Copy the elements at these positions of an array on the device, of 2 or 4 bytes each, to the host's `to`, and wait.
+cudaError_t gather(const char* array, const int64_t* positions, size_t count, size_t itemsize, char* to, cudaStream_t stream);

@@ -49,3 +49,26 @@ def test_the_hash_of_outputs_sees_every_piece(start: Start) -> None:
             runner.load_case(make_case(N), make_arrays(N))
         assert len(set(good.repeat(3))) == 1
         assert len(set(bad.repeat(3))) == 3
+
+
+def test_outputs_alone_are_picked_from_every_piece(start: Start) -> None:
+    changed = GOOD.replace("return 0", f"const_cast<float*>(x)[{LATE}] = -1; return 0")
+    with start(changed) as runner:
+        runner.load_case(make_case(N), make_arrays(N))
+        runner.call(positions=POSITIONS)
+        sampled = runner.last_outputs(POSITIONS)
+        picked = runner.last_outputs(POSITIONS, outputs_only=True)
+    assert sampled.damage
+    assert picked.damage == ()
+    assert picked.unwritten == {}
+    assert picked.outputs.keys() == sampled.outputs.keys()
+    assert all(np.array_equal(picked.outputs[name], sampled.outputs[name]) for name in sampled.outputs)
+
+
+def test_a_smaller_case_after_a_larger_one_brings_back_its_own_values(start: Start) -> None:
+    with start(GOOD) as runner:
+        for size in (N, 1000, 7):
+            runner.load_case(make_case(size), make_arrays(size))
+            result = runner.call()
+            assert result.damage == ()
+            assert np.array_equal(result.outputs["y"], 2.5 * np.arange(size, dtype=np.float32) + 3)
