@@ -70,7 +70,7 @@ def choose_device(device: str, executor: str) -> str:
 
 
 def choose_executor(name: str, jobs: int | None, options: Options, home: Path) -> Executor:
-    """Return the local pool, its jobs spread over the GPUs, or Ray: the cluster of `$RAY_ADDRESS`, else one of its own."""
+    """Return the local pool, its jobs spread over the GPUs, or Ray: the cluster of `$RAY_ADDRESS`, else its own."""
     if name == "ray":
         from .ray_executor import RayExecutor
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ...benchmark.contract import Precision
@@ -50,6 +51,29 @@ class CaseOutcome:
     evidence: CaseEvidence
 
 
+@dataclass(frozen=True)
+class CallsMade:
+    """The calls of one case; what they left behind may still be being compared."""
+
+    case: Case
+    seed: int
+    answers: list[Future[tuple[Status, CaseEvidence]]]
+
+    def outcome(self) -> CaseOutcome:
+        """Wait, and return the first failure or that all is right."""
+        worst, elements = 0.0, 0
+        for answer in self.answers:
+            status, evidence = answer.result()
+            worst, elements = max(worst, evidence.worst_ratio), evidence.elements
+            if status is not Status.PASS:
+                return CaseOutcome(status, evidence)
+        case = self.case
+        return CaseOutcome(
+            Status.PASS,
+            CaseEvidence(case=case.name, set=case.set, seed=self.seed, ok=True, worst_ratio=worst, elements=elements),
+        )
+
+
 def check_case(
     runner: Runner,
     task: Task,
@@ -57,15 +81,31 @@ def check_case(
     case: Case,
     seeds: tuple[int, int],
     steps: tuple[Step, ...] = USUAL,
-    *,
-    keep: bool = False,
 ) -> CaseOutcome:
-    """Run the steps of one case until one fails. `seeds` are those of its two data sets; with `keep` they stay on disk.
+    """Make the calls of one case and compare what they leave behind: see `make_calls`."""
+    with ThreadPoolExecutor(1) as beside:
+        return make_calls(runner, task, precision, case, seeds, steps, beside=beside).outcome()
+
+
+def make_calls(
+    runner: Runner,
+    task: Task,
+    precision: Precision,
+    case: Case,
+    seeds: tuple[int, int],
+    steps: tuple[Step, ...],
+    *,
+    beside: Executor,
+    keep: bool = False,
+) -> CallsMade:
+    """Make the call of each step, until one is known to have failed, and have the answers compared `beside` them.
+
+    `seeds` are those of the two data sets; with `keep` they stay on disk.
 
     Raises:
         Unsupported: the device can't run the case.
     """
-    worst, elements = 0.0, 0
+    answers: list[Future[tuple[Status, CaseEvidence]]] = []
     loaded: int | None = None
     for step in steps:
         data = instance(task, case, precision, seeds[step.data], keep=keep)
@@ -75,15 +115,10 @@ def check_case(
             loaded = step.data
         with phase("call"):
             result = runner.call(step.pattern, data.positions)
-        with phase("compare"):
-            status, evidence = judge_call(result, data, task, precision, case, seeds[step.data], step)
-        worst, elements = max(worst, evidence.worst_ratio), evidence.elements
-        if status is not Status.PASS:
-            return CaseOutcome(status, evidence)
-    return CaseOutcome(
-        Status.PASS,
-        CaseEvidence(case=case.name, set=case.set, seed=seeds[0], ok=True, worst_ratio=worst, elements=elements),
-    )
+        answers.append(beside.submit(judge_call, result, data, task, precision, case, seeds[step.data], step))
+        if any(answer.done() and answer.result()[0] is not Status.PASS for answer in answers):
+            break
+    return CallsMade(case, seeds[0], answers)
 
 
 def judge_call(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from ...benchmark.contract import Precision
 from ...benchmark.task import Case, CaseSet, Task
@@ -10,7 +11,7 @@ from ..device.port import Device, DeviceUnavailable, Runner, Unsupported
 from ..phases import phase
 from ..records import Build, CaseEvidence, Status, Verdict
 from .build_gate import build_verdict
-from .check_case import check_case
+from .check_case import CallsMade, make_calls
 from .reference import make_ready
 from .seeds import derive, fresh_seed, pool_seed
 from .source_gates import source_verdict
@@ -87,7 +88,8 @@ def _check_stage(
 ) -> list[Status]:
     """Check the cases of a stage, add to the evidence and return how those that are not right failed.
 
-    Data and answers are made before the device is held: others may use it meanwhile.
+    Data and answers are made before the device is held: others may use it meanwhile. What a case left behind is compared
+    while the next one is called.
     """
     seeds = [_seeds(task, case, seed) for case, _ in stage]
     keeps = [seed is None and costly(task, case) for case, _ in stage]
@@ -98,14 +100,24 @@ def _check_stage(
     ]
     make_ready(task, precision, wanted)
     failures: list[Status] = []
-    with runner.hold():
-        for (case, steps), of_case, keep in zip(stage, seeds, keeps, strict=True):
-            outcome = check_case(runner, task, precision, case, of_case, steps, keep=keep)
-            evidence.append(outcome.evidence)
-            if outcome.status is not Status.PASS:
-                failures.append(outcome.status)
-            if outcome.status not in (Status.PASS, Status.WRONG) or len(failures) == _ENOUGH:
-                break
+
+    def enough(made: CallsMade) -> bool:
+        outcome = made.outcome()
+        evidence.append(outcome.evidence)
+        if outcome.status is not Status.PASS:
+            failures.append(outcome.status)
+        return outcome.status not in (Status.PASS, Status.WRONG) or len(failures) == _ENOUGH
+
+    with ThreadPoolExecutor(1) as beside:
+        before: CallsMade | None = None
+        with runner.hold():
+            for (case, steps), of_case, keep in zip(stage, seeds, keeps, strict=True):
+                made = make_calls(runner, task, precision, case, of_case, steps, beside=beside, keep=keep)
+                if before and enough(before):
+                    return failures
+                before = made
+        if before:
+            enough(before)
     return failures
 
 

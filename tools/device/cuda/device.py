@@ -22,7 +22,7 @@ from ..runner.client import Limits, RunnerProcess
 from ..runner.host_program import build_host_program
 from ..runner.shared_inputs import SharedInputs, shared
 from .calibrate import calibrate
-from .gpu_lock import gpu_lock
+from .gpu_lock import gpu_lock, start_lock
 from .ncu import profile_with_ncu
 from .nvcc import nvcc_build
 from .nvml import driver_version, read_clocks
@@ -116,7 +116,7 @@ class CudaDevice:
 
     def open(self, build: Build, task: Task, precision: Precision) -> RunnerProcess:
         """Start a process with this library loaded. Of other processes' timings that disturbs a call at most."""
-        with phase("start"):
+        with phase("start"), start_lock(self.facts.uuid):
             return RunnerProcess(
                 self.host_program, Path(build.library), task, precision, limits=_LIMITS, environment=self.environment,
                 hold=lambda: gpu_lock(self.facts.uuid, f"checking {task.name}-{precision}"),
@@ -193,6 +193,7 @@ class CudaDevice:
                 self.host_program, build, task, precision, case, arrays, gpu=self.facts.gpu,
                 environment=self.environment, folder=Path(folder),
                 hold=lambda: gpu_lock(self.facts.uuid, f"profiling {task.name}-{precision}"),
+                start=lambda: start_lock(self.facts.uuid),
             )  # fmt: skip
 
     def sanitize(

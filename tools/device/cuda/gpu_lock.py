@@ -32,6 +32,15 @@ def owner_of(path: Path) -> str:
         return "an unknown process"
 
 
+def start_lock(uuid: str) -> contextlib.AbstractContextManager[None]:
+    """Be the only one that starts a process on this GPU. Somebody else may measure meanwhile.
+
+    Making a context takes the driver half a second, in which all that others ask of it waits: of several at once each
+    takes longer than all of them in turn, and a measurement beside them is slowed with them.
+    """
+    return gpu_lock(f"{uuid or 'unknown'}-start", "starting a process")
+
+
 _POLL_S = 0.01
 
 _held = threading.local()

@@ -68,11 +68,12 @@ def profile_with_ncu(
     folder: Path,
     groups: tuple[Group, ...] = DEFAULT_GROUPS,
     hold: Callable[[], AbstractContextManager[None]] = nullcontext,
+    start: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Profile:
     """Count what the kernels of one call do. Only the candidate's kernels run in that process.
 
     `hold` returns a context in which the GPU is this call's alone: the tool's start, which takes longer than most
-    calls, needs none.
+    calls, needs none, but is made in `start`'s.
 
     Raises:
         Unsupported: no Nsight Compute here, or it can't read the counters; the message holds its own line and the fix.
@@ -90,10 +91,12 @@ def profile_with_ncu(
         log = folder / "ncu.log"
         log.unlink(missing_ok=True)
         try:
-            with RunnerProcess(
-                executable, Path(build.library), task, precision, limits=_LIMITS, environment=environment,
-                wrapper=ncu_command(ncu, log, metrics, report),
-            ) as runner:  # fmt: skip
+            with start():
+                runner = RunnerProcess(
+                    executable, Path(build.library), task, precision, limits=_LIMITS, environment=environment,
+                    wrapper=ncu_command(ncu, log, metrics, report),
+                )  # fmt: skip
+            with runner:
                 with hold():
                     runner.load_case(case, arrays)
                     result, fault = runner.call(), ""
