@@ -88,8 +88,8 @@ def _check_stage(
 ) -> list[Status]:
     """Check the cases of a stage, add to the evidence and return how those that are not right failed.
 
-    Data and answers are made before the device is held: others may use it meanwhile. What a case left behind is compared
-    while the next one is called.
+    Data and answers are made before the device is held: others may use it meanwhile. What a case left behind is
+    compared while the next one is called.
     """
     seeds = [_seeds(task, case, seed) for case, _ in stage]
     keeps = [seed is None and costly(task, case) for case, _ in stage]
