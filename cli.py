@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from .benchmark.parallel import keep_freed_memory
+
 if TYPE_CHECKING:
     from langgraph.runtime import RunControl
 
@@ -966,6 +968,7 @@ def prompt(
 
 def main() -> None:
     """Entry of the `cudamaster` command."""
+    keep_freed_memory()
     app()
 
 

@@ -1,7 +1,8 @@
-"""Work on large arrays in several threads: numpy lets go of the interpreter while it computes."""
+"""Work on large arrays: in several threads, since numpy lets go of the interpreter, and in memory that is kept."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,20 @@ from typing import Final
 
 PIECE: Final = 1 << 22
 """Elements that one thread works on at a time."""
+_FROM_THE_HEAP: Final = 1 << 28
+_KEPT: Final = 1 << 29
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+
+
+def keep_freed_memory() -> None:
+    """Have this process use what it frees again, up to half a GiB, before it asks the kernel for more (glibc alone).
+
+    Temporaries of a few MB come and go by the thousand, and new pages for each cost more than what is done in them:
+    comparing 35 million elements took twice as long, on a virtual machine.
+    """
+    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+        mallopt(_M_MMAP_THRESHOLD, _FROM_THE_HEAP)
+        mallopt(_M_TRIM_THRESHOLD, _KEPT)
 
 
 def in_pieces(count: int, work: Callable[[int, slice], object], piece: int = 0) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import RunControl
 
+from ..benchmark.parallel import keep_freed_memory
 from .executor import Call, Died
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def cores() -> int:
 
 def _serve(pipe: Connection, threads: int, environment: Mapping[str, str]) -> None:
     """Carry out calls until the pipe is closed; end at once when the process that began this one is gone."""
+    keep_freed_memory()
     os.environ |= {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), **environment}
     control = RunControl()
     signal.signal(signal.SIGTERM, lambda number, _: control.request_drain(signal.Signals(number).name))

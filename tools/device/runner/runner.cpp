@@ -169,7 +169,7 @@ struct Lane {
   std::vector<char> before;  // of the inputs, to compare with
   cudaStream_t stream = nullptr;
 };
-constexpr size_t kPiece = size_t{4} << 20;
+constexpr size_t kPiece = size_t{1} << 20;  // pinning more takes longer than what it saves
 #ifdef WITH_TIMING
 constexpr size_t kLanes = 6;
 #else

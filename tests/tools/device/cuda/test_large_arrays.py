@@ -11,7 +11,7 @@ from ..runner.conftest import GOOD, make_arrays, make_case
 
 Start = Callable[..., RunnerProcess]
 N = 2_500_000
-"""10 MB an array: three pieces."""
+"""10 MB an array: ten pieces."""
 LATE = 2_100_001
 POSITIONS = {name: np.array([0, 1, 1_048_575, 1_048_576, LATE, N - 1]) for name in ("y", "z", "extra")}
 
