@@ -317,6 +317,9 @@ def optimize(
     profile: Annotated[
         ViewChoice | None, typer.Option(help="What the Planner is told of the profile.", show_default="diagnosis")
     ] = None,
+    tune: Annotated[
+        bool | None, typer.Option("--tune/--no-tune", help="Search the constants that a source marks.")
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="`paper`: the loop as the paper describes it.")] = None,
     source: Annotated[Path | None, typer.Option("--from", help="A .cu file to begin with.")] = None,
     run_id: Annotated[str, typer.Option(help="A name for the run.", show_default="made up")] = "",
@@ -365,6 +368,7 @@ def optimize(
                 rounds=rounds,
                 repairs=repairs,
                 profile=profile.value if profile else None,
+                tune=tune,
                 reasoning_effort=reasoning_effort,
                 requests_per_minute=requests_per_minute,
                 reply_cache=reply_cache.value if reply_cache else None,
@@ -555,6 +559,7 @@ Repairs = Annotated[int | None, typer.Option(min=0, max=20, help="Most repairs i
 View = Annotated[
     ViewChoice | None, typer.Option(help="What the Planner is told of the profile.", show_default="diagnosis")
 ]
+Tune = Annotated[bool | None, typer.Option("--tune/--no-tune", help="Search the constants that a source marks.")]
 Preset = Annotated[str | None, typer.Option(help="`paper`: the loop as the paper describes it.")]
 SearchOption = Annotated[
     SearchChoice,
@@ -581,6 +586,7 @@ def bench(
     rounds: Rounds = None,
     repairs: Repairs = None,
     profile: View = None,
+    tune: Tune = None,
     preset: Preset = None,
     search: SearchOption = SearchChoice.GREEDY,
     width: Width = 4,
@@ -605,6 +611,7 @@ def bench(
             "rounds": rounds,
             "repairs": repairs,
             "profile": profile and profile.value,
+            "tune": tune,
             "max_usd": max_usd,
             "max_tokens": max_tokens,
         }

@@ -1,4 +1,4 @@
-"""The state machine: ten nodes, and the edges of `routing`."""
+"""The state machine: eleven nodes, and the edges of `routing`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ..nodes.profiler import profiler
 from ..nodes.recorder import recorder
 from ..nodes.run import run
 from ..nodes.state import Input, State
+from ..nodes.tuner import tuner
 from .errors import UnknownNode
 from .routing import EDGES, route
 
@@ -43,6 +44,7 @@ NODES: Final[Mapping[str, Node]] = {
     "coder": coder,
     "compiler": compiler,
     "build": build,
+    "tuner": tuner,
     "run": run,
     "profiler": profiler,
     "recorder": recorder,

@@ -11,7 +11,8 @@ EDGES: Final[dict[NodeName, tuple[NodeName, ...]]] = {
     "planner": ("coder", "planner", "recorder", "finisher"),
     "coder": ("compiler", "coder", "recorder", "finisher"),
     "compiler": ("build", "compiler", "recorder", "finisher"),
-    "build": ("run", "build", "debugger", "compiler", "recorder"),
+    "build": ("tuner", "run", "build", "debugger", "compiler", "recorder"),
+    "tuner": ("run", "tuner"),
     "run": ("profiler", "run", "debugger", "recorder"),
     "debugger": ("build", "debugger", "recorder", "finisher"),
     "profiler": ("recorder", "profiler"),
@@ -29,10 +30,10 @@ def route(state: State) -> NodeName:
 def longest_path(rounds: int, repairs: int) -> int:
     """Return the most steps that a run can take without a pause: every answer unreadable once, every device fault once.
 
-    A round is planner, coder and compiler, each asked twice; then `1 + repairs` times build and run, each tried twice,
-    with a debugger or compiler (asked twice) before each repair; then profiler, tried twice, and recorder.
+    A round is planner, coder and compiler, each asked twice; then `1 + repairs` times build, tuner and run, each tried
+    twice, with a debugger or compiler (asked twice) before each repair; then profiler, tried twice, and recorder.
     """
-    one_round = 6 + 4 * (1 + repairs) + 2 * repairs + 2 + 1
+    one_round = 6 + 6 * (1 + repairs) + 2 * repairs + 2 + 1
     return 2 + rounds * one_round + 2
 
 

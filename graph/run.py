@@ -459,6 +459,8 @@ def _account(node: str, update: dict[str, Any]) -> str:
         gain = f", {candidate['value']:.3g}x" if candidate.get("gain") else ""
         told = word["summary"].removeprefix(f"{word['status']}: ")
         return f"{word['status']}{gain}" + (f": {told}" if word["status"] != "pass" else "")
+    if node == "tuner" and update.get("candidate"):
+        return str(update["candidate"].get("tuned", ""))
     if node == "profiler" and update.get("candidate"):
         return str(update["candidate"].get("bottleneck", "")).replace("_", " ")
     if node == "prepare" and update.get("baseline"):

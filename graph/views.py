@@ -31,6 +31,7 @@ _DOING = {
     "coder": "writing the kernel",
     "compiler": "choosing build options",
     "build": "compiling",
+    "tuner": "timing the values of its constants",
     "run": "checking and timing",
     "debugger": "repairing",
     "profiler": "profiling the new best",

@@ -50,6 +50,7 @@ def brief(agent: Agent, state: State, context: Context) -> Brief:
         spec=candidate.spec if candidate else BuildSpec(),
         error=context.store.text(word.detail) if word and word.detail and agent in ("compiler", "debugger") else "",
         complaint=state.get("complaint", ""),
+        tunes=context.tune,
         round=state["round"],
         rounds=context.rounds,
         variant=context.variant,

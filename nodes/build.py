@@ -11,6 +11,7 @@ from .context import Context, context_for
 from .hold import held_up
 from .judgement import after_failure
 from .state import NodeName, State, Version, Word
+from .tuner import wanted
 from .versions import build_version
 
 
@@ -29,7 +30,8 @@ def build(state: State, runtime: Runtime[Context]) -> State:
         status = {"unsupported": Status.UNSUPPORTED, "infra": Status.INFRA_ERROR}.get(built.failure, Status.BUILD_ERROR)
         mender: NodeName = "compiler" if built.failure in ("option", "arch") else "debugger"
         return after_failure(candidate, _word(status, built.log, context), mender, state, context)
-    return {"candidate": candidate.model_dump(mode="json"), "tries": 0, "route": "run"}
+    route: NodeName = "tuner" if wanted(candidate, state, context) else "run"
+    return {"candidate": candidate.model_dump(mode="json"), "tries": 0, "route": route}
 
 
 def _word(status: str, log: str, context: Context) -> Word:

@@ -41,6 +41,8 @@ class Options(Record):
     repairs: int = Field(default=3, ge=0, le=20)
     profile: ProfileView = "diagnosis"
     """What the Planner is told of the profile."""
+    tune: bool = True
+    """Constants that a source marks for it are searched on the device."""
     threshold_pct: float = Field(default=30.0, gt=0, lt=100)
     """Throughput, in percent of the peak, from which a unit of the GPU counts as the bottleneck."""
     stop_efficiency: float | None = Field(default=0.95, gt=0)
@@ -61,9 +63,11 @@ class Options(Record):
 
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {"rounds": 3, "repairs": 3, "profile": "filtered", "threshold_pct": 30.0, "stop_efficiency": None},
-}
-"""`paper`: the loop as arXiv 2603.07169 describes it, without our diagnosis and without stopping early."""
+    "paper": {
+        "rounds": 3, "repairs": 3, "profile": "filtered", "tune": False, "threshold_pct": 30.0, "stop_efficiency": None
+    },
+}  # fmt: skip
+"""`paper`: the loop as arXiv 2603.07169 describes it, without our diagnosis and search, and without stopping early."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Toolbox:
     """The tools that nodes call."""
 
     nvcc: BaseTool
+    tune: BaseTool
     run_kernel: BaseTool
     ncu: BaseTool
     bottleneck_filter: BaseTool
@@ -130,9 +135,11 @@ class Context(Options):
         from ..tools.nvcc import nvcc
         from ..tools.run_kernel import run_kernel
         from ..tools.sanitize import sanitize
+        from ..tools.tune import tune
 
         return Toolbox(
             nvcc=nvcc,
+            tune=tune,
             run_kernel=run_kernel,
             ncu=ncu,
             bottleneck_filter=bottleneck_filter,

@@ -15,7 +15,18 @@ Agent = Literal["planner", "coder", "compiler", "debugger"]
 """The four nodes that ask a model."""
 
 NodeName = Literal[
-    "prepare", "planner", "coder", "compiler", "build", "run", "profiler", "recorder", "finisher", "debugger", "__end__"
+    "prepare",
+    "planner",
+    "coder",
+    "compiler",
+    "build",
+    "tuner",
+    "run",
+    "profiler",
+    "recorder",
+    "finisher",
+    "debugger",
+    "__end__",
 ]
 
 
@@ -33,6 +44,8 @@ class Version(Record):
     """Artifact: the Speedup or EstimatedSpeedup over the baseline; empty for the baseline itself."""
     value: float = 1.0
     """Geometric mean of the gain over the cases (measured or estimated, as the device says)."""
+    tuned: str = ""
+    """What a search of its constants found; empty if there was none."""
     profile: str = ""
     """Artifact: the Profile; empty if there is none."""
     diagnosis: str = ""

@@ -85,6 +85,8 @@ class Brief(Record):
     """The compiler's log or the judge's evidence."""
     complaint: str = ""
     """What was wrong with the agent's previous answer."""
+    tunes: bool = False
+    """Constants that a source marks are searched."""
     round: int = 1
     rounds: int = 1
     variant: int = 1

@@ -12,12 +12,12 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from ...prompts import sections
 from ...prompts.tokens import estimate_tokens
+from ...tools.tunables import before_tuning
 from .catalog import rule_named
 from .emit import tidy
 from .planner import plan
 from .rule import Setting
 from .syntax import Source
-from .tuning import tuned
 
 
 class OfflineChat(BaseChatModel):
@@ -95,7 +95,7 @@ def _code(told: dict[str, str], setting: Setting) -> str:
     if plan is None:
         return best
     rule = rule_named(plan.strategy)
-    changed = rule.changes(Source(best), setting) if rule is not None else tuned(best, plan.strategy)
+    changed = rule.changes(Source(best), setting) if rule is not None else None
     return tidy(changed) if changed is not None else best
 
 
@@ -108,7 +108,9 @@ def _repair(told: dict[str, str], setting: Setting) -> str:
     error = told.get(sections.ERROR, "").strip("`\n ").partition("\n")[0][:160]
     steps = range(1, rule.steps) if rule is not None else range(0)
     forms = [_code(told, _setting(told, narrow)) for narrow in (0, *steps)]
-    later = forms[forms.index(candidate) + 1 :] if candidate in forms else []
+    # Its constants may have been searched since it was written.
+    written = [before_tuning(form) for form in forms]
+    later = forms[written.index(before_tuning(candidate)) + 1 :] if before_tuning(candidate) in written else []
     narrower = next((form for form in later if form not in (candidate, best)), None)
     if narrower is not None:
         return f"Diagnosis: {error or 'it failed'}; the rule is applied more narrowly.\n\n{_fenced(narrower)}"

@@ -9,10 +9,10 @@ from itertools import islice
 from ...prompts import sections
 from ...prompts.brief import Attempt, Plan
 from ...tools.records import Finding
+from ...tools.tunables import TUNE, tunables
 from .catalog import RULES
 from .rule import Rule, Setting
 from .syntax import Source
-from .tuning import tuned, tunings
 
 NOTHING = "none"
 """The strategy's name when no rule applies."""
@@ -41,15 +41,14 @@ def plan(prompt: dict[str, str], setting: Setting) -> Plan:
             expected_effect=rule.effect,
             metric=rule.metric,
         )
-    for strategy in tunings(source.text):
-        if strategy not in tried and tuned(source.text, strategy) is not None:
-            return Plan(
-                strategy=strategy,
-                reasoning="No rule is left that was not tried. This constant was a guess, and only the device can tell "
-                "the best of its values.",
-                expected_effect="a better balance of parallelism and work per thread",
-                metric="duration_us",
-            )
+    if setting.on_gpu and TUNE not in tried and tunables(source.text):
+        return Plan(
+            strategy=TUNE,
+            reasoning="No rule is left that was not tried. Constants that were a guess, or were searched before other "
+            "changes came, are searched on the device.",
+            expected_effect="a better balance of parallelism and work per thread",
+            metric="duration_us",
+        )
     return Plan(
         strategy=NOTHING,
         reasoning="No rule that has not been tried applies to this kernel, or none can be proved safe here. "

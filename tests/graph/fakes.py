@@ -10,6 +10,7 @@ from typing import Any
 
 from cudamaster.nodes.context import Context, Toolbox
 from cudamaster.tools.device.port import DeviceInfo, DeviceUnavailable
+from cudamaster.tools.tunables import tunables, with_values
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -75,6 +76,17 @@ def toolbox(folder: Path, faults: dict[str, list[str]], calls: list[tuple[str, d
         library = folder / "library.so"
         library.write_text("a library")
         return {"status": "ok", "build": {"ok": True, "library": str(library), "log": "", "checked_with_nvcc": False}}
+
+    @tool
+    def tune(
+        source: str, names: list[str], spec: dict[str, Any], task: str, precision: str, device: str
+    ) -> dict[str, Any]:
+        """Take the last choice of every constant."""
+        if answer := fault("tune", {"source": source, "names": names}):
+            return answer
+        chosen = with_values(source, {one.name: one.choices[-1] for one in tunables(source) if one.name in names})
+        build = {"ok": True, "library": str(folder / "library.so"), "log": "", "checked_with_nvcc": False}
+        return {"status": "ok", "source": chosen, "build": build, "found": "the last ones"}
 
     @tool
     def run_kernel(
@@ -151,7 +163,7 @@ def toolbox(folder: Path, faults: dict[str, list[str]], calls: list[tuple[str, d
         answer = fault("sanitize", {}) or {"status": "unsupported", "reason": "no sanitizer here"}
         return {**answer, "findings": [{"reason": "a race"}]} if answer["status"] == "found" else answer
 
-    return Toolbox(nvcc, run_kernel, ncu, bottleneck_filter, diagnose, sanitize)
+    return Toolbox(nvcc, tune, run_kernel, ncu, bottleneck_filter, diagnose, sanitize)
 
 
 class ScriptedChat(BaseChatModel):

@@ -122,6 +122,55 @@ def test_the_best_version_offered_again_is_not_judged_again(bench: Bench) -> Non
     assert "debugger" not in bench.path()
 
 
+CONSTANTS = "constexpr int rows = 8;  // tune: 8 4 16\nconstexpr int step = 1;  // tune: 1 2\n"
+
+
+def judged(bench: Bench) -> list[str]:
+    """Return the sources that were judged, without the baseline."""
+    return [arguments["source"] for name, arguments in bench.tool_calls if name == "run_kernel"][1:]
+
+
+def test_constants_that_the_best_lacks_are_searched_before_a_candidate_is_judged(bench: Bench) -> None:
+    first, second = (
+        source("pass", 2.0) + CONSTANTS,
+        source("pass", 3.0) + CONSTANTS + "constexpr int new = 1;  // tune: 1 7\n",
+    )
+    bench.script = replies(coder=[fence(first), fence(second)])
+    assert bench.start(rounds=2, device="cuda").status == "improved"
+    assert bench.path()[4:7] == ["build", "tuner", "run"]
+    once, again = judged(bench)[:2]
+    assert "rows = 16;" in once
+    assert "step = 2;" in once
+    assert "rows = 8;" in again, "the best has it: it was searched already"
+    assert "new = 7;" in again
+
+
+def test_the_plan_to_tune_searches_all_constants_of_the_best(bench: Bench) -> None:
+    bench.script = replies(
+        planner=[plan("s"), plan("tune")],
+        coder=[fence(source("pass", 2.0) + CONSTANTS), fence(source("pass", 3.0) + CONSTANTS)],
+    )
+    bench.start(rounds=2, device="cuda")
+    assert [arguments["names"] for name, arguments in bench.tool_calls if name == "tune"] == [["rows", "step"]] * 2
+
+
+def test_no_search_where_nothing_is_marked_or_none_is_wanted(bench: Bench) -> None:
+    bench.script = replies(coder=[fence(source("pass", 2.0)), fence(source("pass", 3.0) + CONSTANTS)])
+    bench.start(rounds=2, device="cuda", tune=False)
+    assert "tuner" not in bench.path()
+    bench.script = replies(coder=[fence(source("pass", 2.0) + CONSTANTS)])
+    bench.start(rounds=1, device="cpu", run_id="estimated")
+    assert "tune" not in [name for name, _ in bench.tool_calls]
+
+
+def test_a_search_that_fails_leaves_the_candidate_as_it_is(bench: Bench) -> None:
+    bench.script = replies(coder=[fence(source("pass", 2.0) + CONSTANTS)])
+    bench.faults["tune"] = ["infra_error", "infra_error"]
+    assert bench.start(rounds=1, device="cuda").status == "improved"
+    assert bench.path().count("tuner") == 2
+    assert "rows = 8;" in judged(bench)[0]
+
+
 @pytest.mark.parametrize("tool", ["nvcc", "run_kernel", "ncu"])
 def test_a_fault_of_the_machine_is_tried_again_and_costs_no_repair(bench: Bench, tool: str) -> None:
     bench.script = replies(coder=[fence(source("pass", 2.0))])
@@ -252,13 +301,15 @@ def test_the_longest_path_is_as_long_as_the_limit_says(bench: Bench, rounds: int
             return plan(f"s{next(versions)}") if agent == "planner" else "{}"
         attempts["left"] = repairs if agent == "coder" else attempts["left"] - 1
         number = next(versions)
-        return repair(source("wrong" if attempts["left"] else "pass", 2.0 + number, str(number)))
+        constant = f"constexpr int c{number} = 1;  // tune: 1 2\n"
+        return repair(source("wrong" if attempts["left"] else "pass", 2.0 + number, str(number)) + constant)
 
     bench.script = script
     bench.faults["nvcc"] = ["infra_error", "ok"] * 200
+    bench.faults["tune"] = ["infra_error", "ok"] * 200
     bench.faults["run_kernel"] = ["ok", *["infra_error", "ok"] * 200]
     bench.faults["ncu"] = ["ok", *["infra_error", "ok"] * 200]
-    summary = bench.start(rounds=rounds, repairs=repairs, stop_efficiency=None)
+    summary = bench.start(rounds=rounds, repairs=repairs, stop_efficiency=None, device="cuda")
     assert summary.status == "improved"
     assert len(bench.path()) == longest_path(rounds, repairs) <= recursion_limit(rounds, repairs)
     database = bench.home / "runs/r/checkpoint.sqlite"

@@ -94,6 +94,16 @@ class Runner(Protocol):
     ) -> None: ...
 
 
+class Sampler(Protocol):
+    """Times some of several builds beside each other."""
+
+    def __call__(self, numbers: Sequence[int], calls: int) -> Mapping[int, tuple[float, ...]]:
+        """Return what the builds of these numbers take at each timed case, microseconds, from so many calls each.
+
+        One that failed is left out.
+        """
+
+
 class Device(Protocol):
     """Builds, runs, times and profiles candidates."""
 
@@ -124,6 +134,13 @@ class Device(Protocol):
         """Time (cuda) or estimate (cpu) baseline and candidate at these cases.
 
         With `to_beat`, a gain, the measurement may end as soon as it is known whether the candidate gains more.
+        """
+
+    def sampling(self, builds: Sequence[Build], task: Task, precision: Precision) -> AbstractContextManager[Sampler]:
+        """Make ready to tell roughly how quick each build is: enough to drop what is slower, no verdict on anything.
+
+        Raises:
+            Unsupported: this device's times are too rough for that.
         """
 
     def environments(self) -> Sequence[Mapping[str, str]]:

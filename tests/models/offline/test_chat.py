@@ -9,7 +9,6 @@ from cudamaster.benchmark.contract import Precision
 from cudamaster.benchmark.registry import load_task
 from cudamaster.models.offline import OfflineChat
 from cudamaster.models.offline.rules.narrow_index import NarrowIndex
-from cudamaster.models.offline.tuning import tunings
 from cudamaster.models.parse import parse_plan, parse_repair, parse_source, parse_spec
 from cudamaster.prompts.brief import AgentName, Attempt, Brief, Plan
 from cudamaster.prompts.render import render
@@ -67,10 +66,9 @@ def test_the_planner_does_not_repeat_what_did_not_help() -> None:
 
 def test_the_planner_says_so_when_nothing_is_left() -> None:
     source = parse_source(ask(brief("coder", plan=Plan(strategy="block_reduce"))), "dot_product")
-    untuned = ("vectorize", "restrict_readonly", "block_reduce", "narrow_index", "one_block_if_small", "early_launch")
-    history = tuple(
-        Attempt(round=i + 1, attempt=0, strategy=s, status="wrong") for i, s in enumerate((*untuned, *tunings(source)))
-    )
+    rules = ("vectorize", "restrict_readonly", "block_reduce", "narrow_index", "one_block_if_small", "early_launch")
+    tried = (*rules, "tune")
+    history = tuple(Attempt(round=i + 1, attempt=0, strategy=s, status="wrong") for i, s in enumerate(tried))
     plan = parse_plan(ask(brief("planner", source=source, history=history)))
     assert plan.strategy == "none"
 

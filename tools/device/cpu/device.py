@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -15,7 +16,7 @@ from ...records import Build, Candidate, CaseEvidence, CaseGain, EstimatedSpeedu
 from ..cuda.nvcc import nvcc_check
 from ..cuda.toolkit import find_nvcc
 from ..gpu_model import DEFAULT_GPU, GpuModel, gpu_model
-from ..port import DeviceInfo, Unsupported
+from ..port import DeviceInfo, Sampler, Unsupported
 from ..runner.client import Limits, RunnerProcess
 from ..runner.host_program import build_host_program
 from .build import host_build, read_source, trace_library
@@ -153,13 +154,9 @@ class CpuDevice:
         """
         gains = []
         for case in cases:
-            floor = floor_us(
-                task.min_bytes(case.sizes, precision), task.min_flops(case.sizes), self.gpu,
-                tensor_cores=task.tensor_cores and precision is Precision.BF16,
-            )  # fmt: skip
-            first, second = (self._estimate_us(build, task, precision, case, floor) for build in (baseline, candidate))
+            first, second = (self._estimate_us(build, task, precision, case) for build in (baseline, candidate))
             ratio = first / second
-            least = floor + self.gpu.empty_launch_us
+            least = self._floor_us(task, precision, case) + self.gpu.empty_launch_us
             gains.append(
                 CaseGain(
                     case=case.name, set=case.set, complexity=task.complexity(case.sizes), baseline_us=first,
@@ -175,13 +172,27 @@ class CpuDevice:
             efficiency=geometric_mean([gain.efficiency or 0.0 for gain in gains]),
         )  # fmt: skip
 
-    def _estimate_us(self, build: Build, task: Task, precision: Precision, case: Case, floor: float) -> float:
+    def sampling(self, builds: Sequence[Build], task: Task, precision: Precision) -> AbstractContextManager[Sampler]:
+        """Refuse: the cost model does not tell such versions of a kernel apart.
+
+        Raises:
+            Unsupported: always.
+        """
+        raise Unsupported("times are estimated on the cpu device, which is too rough to choose a constant by")
+
+    def _floor_us(self, task: Task, precision: Precision, case: Case) -> float:
+        return floor_us(
+            task.min_bytes(case.sizes, precision), task.min_flops(case.sizes), self.gpu,
+            tensor_cores=task.tensor_cores and precision is Precision.BF16,
+        )  # fmt: skip
+
+    def _estimate_us(self, build: Build, task: Task, precision: Precision, case: Case) -> float:
         """Estimate one call; what was estimated before (a baseline, mostly) is not counted again."""
         key = build.library, case.name
         if key not in self._estimates:
             arrays = self._arrays(task, precision, case, secrets.randbits(63))
             counters = self.count(build, task, precision, case, arrays)
-            self._estimates[key] = call_cost_us(counters, self.gpu, floor_us=floor)
+            self._estimates[key] = call_cost_us(counters, self.gpu, floor_us=self._floor_us(task, precision, case))
         return self._estimates[key]
 
     def profile(self, build: Build, task: Task, precision: Precision, case: Case) -> Profile:

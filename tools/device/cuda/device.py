@@ -6,6 +6,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -16,7 +17,7 @@ from ....benchmark.task import Case, CaseSet, Expected, Task
 from ...phases import phase
 from ...records import Build, Candidate, CaseEvidence, Profile, Speedup
 from ..gpu_model import CALIBRATED_FIELDS, GpuModel, calibrated, gpu_model
-from ..port import DeviceInfo
+from ..port import DeviceInfo, Sampler
 from ..runner.cache import builds_folder
 from ..runner.client import Limits, RunnerProcess
 from ..runner.host_program import build_host_program
@@ -27,6 +28,7 @@ from .ncu import profile_with_ncu
 from .nvcc import nvcc_build
 from .nvml import driver_version, read_clocks
 from .probe import GpuFacts, probe_gpu
+from .sample import sampling_on_gpu
 from .sanitizer import sanitize_with_compute_sanitizer
 from .timing import Runners, compare_on_gpu
 from .toolkit import Toolkit, require_nvcc
@@ -173,6 +175,15 @@ class CudaDevice:
             mhz = sorted(reading.sm_mhz for reading in readings)
             notes.append(f"SM clock {mhz[0]} to {mhz[-1]} MHz")
         return speedup.model_copy(update={"notes": tuple(notes)})
+
+    def sampling(self, builds: Sequence[Build], task: Task, precision: Precision) -> AbstractContextManager[Sampler]:
+        """As the port says, in a process each, under the GPU's lock."""
+        with phase("data"):
+            data = [timed_data(task, precision, case)[:2] for case in self.timed_cases(task)]
+        return sampling_on_gpu(
+            lambda number: self.open(builds[number], task, precision), len(builds), data,
+            hold=lambda: gpu_lock(self.facts.uuid, f"sampling {task.name}-{precision}"),
+        )  # fmt: skip
 
     def profile(self, build: Build, task: Task, precision: Precision, case: Case) -> Profile:
         """Count with Nsight Compute what the kernels of one call do; of the same build at the same case only once.
