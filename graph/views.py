@@ -145,9 +145,8 @@ def show_summary(out: Console, summary: Summary) -> None:
         weighted = summary.weighted_speedup or summary.estimated_weighted_speedup
         if weighted:
             rows.add_row("weighted", f"{factor(weighted)}  (the paper's P)")
-        efficiency = summary.efficiency or summary.estimated_efficiency
-        if efficiency:
-            rows.add_row("efficiency", f"{efficiency.value:.1%} of the floor")
+    if efficiency := summary.efficiency or summary.estimated_efficiency:
+        rows.add_row("efficiency", f"{efficiency.value:.1%} of the floor")
     if summary.best:
         rows.add_row("strategy", f"{summary.best.strategy or '-'} (round {summary.best.round})")
         rows.add_row("verified", summary.best.verified)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -18,7 +18,7 @@ from ..tools.result.bench_files import bench_files
 from ..tools.result.build_files import build_script, cmake_file
 from ..tools.result.bundle import write_bundle
 from ..tools.result.measurements import Measurements
-from ..tools.result.summary import BestKernel, Summary, figures
+from ..tools.result.summary import BestKernel, Summary, figures, figures_without_gain
 from ..tools.result.verification import verification_text
 from .context import Context, context_for
 from .hold import INFRA_ERROR, held_up
@@ -141,8 +141,16 @@ def _summary(state: State, status: str, winner: _Winner | None, fallen: list[str
         spent=spent(context),
         reference="the original kernel" if task.differential else "definition",
         result=str(context.folder / "result"),
-        **(figures(winner.gain) if winner else {}),
+        **(figures(winner.gain) if winner else _as_it_was(state, context)),
     )
+
+
+def _as_it_was(state: State, context: Context) -> dict[str, Any]:
+    """Return how far from the floor the kernel is that the run started from, where a candidate was timed beside it."""
+    baseline = Version.model_validate(state["baseline"]) if state.get("baseline") else None
+    if baseline is None or not baseline.first_gain:
+        return {}
+    return figures_without_gain(read_gain(context.store.get_json(baseline.first_gain)))
 
 
 def _write(state: State, summary: Summary, winner: _Winner | None, context: Context) -> None:

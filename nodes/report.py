@@ -56,8 +56,10 @@ def report_text(
 def _headline(summary: Summary) -> str:
     figure = summary.gain
     if figure is None:
+        reached = summary.efficiency or summary.estimated_efficiency
+        already = f", at {reached.value:.0%} of the floor as it is" if reached else ""
         return {"failed": "failed", "stopped_budget": "stopped on its budget, nothing won"}.get(
-            summary.status, "nothing better found"
+            summary.status, f"nothing better found{already}"
         )
     return f"{factor(figure)} {'faster' if summary.speedup else 'faster by estimate'}"
 

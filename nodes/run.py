@@ -25,15 +25,16 @@ def run(state: State, runtime: Runtime[Context]) -> State:
         word = Word(status=Status.UNCHANGED, summary="the candidate is the best version as it was")
         return after_failure(candidate, word, "debugger", state, context)
     built = build_version(candidate, state, context)
-    baseline = build_version(Version.model_validate(state["baseline"]), state, context)
-    for answer in (built, baseline):
+    baseline = Version.model_validate(state["baseline"])
+    against = build_version(baseline, state, context)
+    for answer in (built, against):
         if update := held_up("run", answer, state, context):
             return update
         if answer["status"] != "ok":  # it was built before, here or elsewhere: the machine is at fault
             word = Word(status="infra_error", summary=f"could not be built again: {answer.get('reason', '')}"[:300])
             return after_failure(candidate, word, "debugger", state, context)
 
-    judged = judge_version(candidate, built["build"], baseline["build"], state, context, to_beat=best.value)
+    judged = judge_version(candidate, built["build"], against["build"], state, context, to_beat=best.value)
     if update := held_up("run", judged, state, context):
         return update
     word = _word(judged, context)
@@ -47,9 +48,12 @@ def run(state: State, runtime: Runtime[Context]) -> State:
         return after_failure(candidate, word, "debugger", state, context)
     gain = judged.get("gain")
     if gain:
-        candidate = candidate.model_copy(update={"gain": context.store.put_json(gain), "value": headline(gain)})
+        kept = context.store.put_json(gain)
+        candidate = candidate.model_copy(update={"gain": kept, "value": headline(gain)})
+        baseline = baseline.model_copy(update={"first_gain": baseline.first_gain or kept})
     improved = gain is not None and is_better(gain, best.value)
     return {
+        "baseline": baseline.model_dump(mode="json"),
         "candidate": candidate.model_dump(mode="json"),
         "word": word.model_dump(mode="json"),
         "improved": improved,

@@ -42,6 +42,8 @@ class Version(Record):
     """Artifact: the Verdict."""
     gain: str = ""
     """Artifact: the Speedup or EstimatedSpeedup over the baseline; empty for the baseline itself."""
+    first_gain: str = ""
+    """Artifact, of the baseline alone: the first gain that a candidate had over it, or loss."""
     value: float = 1.0
     """Geometric mean of the gain over the cases (measured or estimated, as the device says)."""
     tuned: str = ""

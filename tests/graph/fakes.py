@@ -119,6 +119,7 @@ def toolbox(folder: Path, faults: dict[str, list[str]], calls: list[tuple[str, d
             "complexity": 1024,
             "baseline_us": BASELINE_US,
             "candidate_us": BASELINE_US / ratio,
+            "floor_us": BASELINE_US / 100,
             "ratio": {"value": ratio, "low": ratio, "high": ratio},
         }
         gain = {"kind": "estimated", "method": "cost model", "cases": [case], "geomean": ratio, "weighted": ratio}

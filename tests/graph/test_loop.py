@@ -271,6 +271,18 @@ def test_nothing_has_won_if_no_winner_stands_again(bench: Bench) -> None:
     assert "the kernel of round 1, judged again, is wrong" in summary.reason
 
 
+def test_where_nothing_won_the_summary_says_how_far_the_kernel_is_from_its_floor(bench: Bench) -> None:
+    bench.script = replies(coder=[fence(source("wrong")), fence(source("pass", 0.5))])
+    summary = bench.start(rounds=2, repairs=0)
+    assert (summary.status, summary.gain) == ("no_gain", None)
+    assert summary.estimated_efficiency is not None
+    assert summary.estimated_efficiency.value == pytest.approx(0.01)
+    report = (bench.home / "runs/r/result/report.md").read_text()
+    assert "Nothing better found, at 1% of the floor as it is." in report
+    bench.script = replies(coder=[fence(source("wrong"))])
+    assert bench.start(rounds=1, repairs=0, run_id="never-timed").estimated_efficiency is None
+
+
 def test_a_winner_with_a_race_is_no_winner(bench: Bench) -> None:
     bench.script = replies(coder=[fence(source("pass", 2.0))])
     bench.faults["sanitize"] = ["found"]

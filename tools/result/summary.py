@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from ...benchmark.scoring import geometric_mean
 from ..records import BuildSpec, EstimatedSpeedup, Record, Speedup
 
 RunStatus = Literal[
@@ -80,7 +81,7 @@ class Summary(Record):
     weighted_speedup: Figure | None = None
     """The paper's P: weighted by the cases' complexity."""
     efficiency: Figure | None = None
-    """Floor ÷ time: 1 is as fast as this GPU can be."""
+    """Floor ÷ time: 1 is as fast as this GPU can be. Where nothing won: of the kernel that the run started from."""
     estimated_speedup: Figure | None = None
     estimated_weighted_speedup: Figure | None = None
     estimated_efficiency: Figure | None = None
@@ -127,3 +128,13 @@ def figures(gain: Speedup | EstimatedSpeedup) -> dict[str, Any]:
         "estimated_weighted_speedup": weighted,
         "estimated_efficiency": efficiency,
     }
+
+
+def figures_without_gain(beside: Speedup | EstimatedSpeedup) -> dict[str, Any]:
+    """Return the fields that are known where nothing won: what the baseline reached, timed beside a candidate."""
+    cases = [case for case in beside.cases if case.floor_us]
+    if not cases:
+        return {}
+    reached = geometric_mean([min(1.0, (case.floor_us or 0.0) / case.baseline_us) for case in cases])
+    figure = Figure(value=reached, method=beside.method, set=",".join(dict.fromkeys(case.set for case in cases)))
+    return {"efficiency" if isinstance(beside, Speedup) else "estimated_efficiency": figure}
