@@ -8,17 +8,21 @@ import os
 import signal
 import sys
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cudamaster.benchmark.contract import Precision
+from cudamaster.benchmark.registry import load_task
 from cudamaster.tools.device import select
 from cudamaster.tools.device.cuda import calibrate as calibrate_module
-from cudamaster.tools.device.cuda import doctor, gpu_lock, nvml, probe, toolkit
+from cudamaster.tools.device.cuda import device, doctor, gpu_lock, nvml, probe, toolkit
 from cudamaster.tools.device.cuda.device import CudaDevice
 from cudamaster.tools.device.cuda.probe import GpuFacts
 from cudamaster.tools.device.gpu_model import calibrated, gpu_model
 from cudamaster.tools.device.port import DeviceUnavailable
+from cudamaster.tools.records import Build
 
 FACTS = GpuFacts(
     gpu="NVIDIA H200", arch="sm_90", multiprocessors=132, gpus=1, driver_cuda="13.0", runtime="13.0", clock_mhz=1980,
@@ -68,6 +72,34 @@ def test_each_gpu_of_the_first_ones_name_is_an_environment(monkeypatch: pytest.M
     )
     monkeypatch.setattr(CudaDevice, "facts", FACTS.model_copy(update={"uuid": first, "alike": (first,)}))
     assert CudaDevice().environments() == ({},)
+
+
+def test_processes_start_one_after_another_while_somebody_else_measures(
+    lock_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free: list[bool] = []
+
+    def starts(*_: object, **__: object) -> str:
+        """Look from another thread, since a thread's own locks do not stop it."""
+        with ThreadPoolExecutor(1) as other:
+            free.append(other.submit(is_free).result())
+        return "a process"
+
+    def is_free() -> bool:
+        try:
+            with gpu_lock.gpu_lock("ab12-start", "look", wait_s=0):
+                return True
+        except DeviceUnavailable:
+            return False
+
+    monkeypatch.setattr(CudaDevice, "facts", FACTS)
+    monkeypatch.setattr(CudaDevice, "host_program", Path("runner"))
+    monkeypatch.setattr(device, "RunnerProcess", starts)
+    task = load_task("relu")
+    with ThreadPoolExecutor(1) as other, gpu_lock.gpu_lock("ab12", "measuring"):
+        assert other.submit(CudaDevice().open, Build(ok=True, log=""), task, Precision.FP32).result() == "a process"
+    assert free == [False]
+    assert is_free()
 
 
 def test_gpus_do_not_share_a_lock(lock_folder: Path) -> None:
