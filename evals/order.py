@@ -15,7 +15,7 @@ from ..graph.executor import Executor
 from ..graph.manifest import read_options
 from ..graph.pool import Pool, cores
 from ..nodes.context import PRESETS, Options
-from ..tools.device.select import get_device
+from ..tools.device.select import get_device, gpu_environments
 
 
 class Order(NamedTuple):
@@ -75,4 +75,4 @@ def choose_executor(name: str, jobs: int | None, options: Options, home: Path) -
         from .ray_executor import RayExecutor
 
         return RayExecutor(gpus=1.0 if options.device == "cuda" else 0.0, jobs=jobs, home=home)
-    return Pool(jobs or cores(), get_device(options.device).environments())
+    return Pool(jobs or cores(), gpu_environments() if options.device == "cuda" else ({},))

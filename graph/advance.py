@@ -12,6 +12,7 @@ from ..benchmark.registry import UnknownTask
 from ..models.errors import ModelError
 from ..models.question import Answer
 from ..tools.device.port import DeviceUnavailable
+from ..tools.device.select import gpu_environments
 from ..tools.records import Record
 from ..tools.store import MissingArtifact
 from . import run
@@ -50,12 +51,12 @@ def advance(
 
     Args:
         orders: at most one for each run.
-        jobs: processes; None: one for each core. Kernels on the cpu device fill a core each, so runs on it never get
-            more than that. One job works in this process.
+        jobs: processes, spread over the visible GPUs; None: one for each core. Kernels on the cpu device fill a core
+            each, so runs on it never get more than that. One job works in this process.
         on_run: called with each run as it is done.
     """
     jobs = min(_jobs(orders, home, jobs), len(orders))
-    executor: Executor = Pool(jobs) if jobs > 1 else Here()
+    executor: Executor = Pool(jobs, gpu_environments()) if jobs > 1 else Here()
     done = []
     for place, outcome in executor.run([Call(_advance, (order, home)) for order in orders]):
         if isinstance(outcome, Died):

@@ -143,9 +143,6 @@ class Device(Protocol):
             Unsupported: this device's times are too rough for that.
         """
 
-    def environments(self) -> Sequence[Mapping[str, str]]:
-        """Return what to set in the environment of a process of its own: one for each GPU that can be used."""
-
     def timed_cases(self, task: Task) -> tuple[Case, ...]:
         """Return the cases at which this device times or estimates a task (cuda: the paper set)."""
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .port import Device, DeviceUnavailable
+
+if TYPE_CHECKING:
+    from .cuda.device import CudaDevice
 
 NAMES: Final = ("auto", "cuda", "cpu")
 
@@ -32,8 +36,16 @@ def get_device(name: str = "auto") -> Device:
             raise DeviceUnavailable(f"no device: cuda: {no_gpu}; cpu: {no_cpu}") from None
 
 
+def gpu_environments() -> Sequence[Mapping[str, str]]:
+    """Return what processes find set that share the GPUs of this machine, one for each; nothing where there is none."""
+    try:
+        return _cuda().environments()
+    except DeviceUnavailable:
+        return ({},)
+
+
 @cache
-def _cuda() -> Device:
+def _cuda() -> CudaDevice:
     from .cuda.device import CudaDevice
 
     device = CudaDevice()

@@ -111,10 +111,6 @@ class CpuDevice:
             environment=self.environment, builds=self._root,
         )  # fmt: skip
 
-    def environments(self) -> tuple[dict[str, str], ...]:
-        """As the port says: the CPU is one."""
-        return ({},)
-
     def timed_cases(self, task: Task) -> tuple[Case, ...]:
         """Return up to three paper cases that a CPU can trace, spread over the sizes; at least the largest small case.
 

@@ -106,7 +106,10 @@ class CudaDevice:
         )  # fmt: skip
 
     def environments(self) -> tuple[dict[str, str], ...]:
-        """As the port says. GPUs of another name than the first are left out: one suite, one kind of GPU."""
+        """Return what a process finds set that works on one GPU alone: one environment for each visible GPU.
+
+        GPUs of another name than the first are left out: one suite, one kind of GPU.
+        """
         if len(alike := self.facts.alike) < 2:
             return ({},)  # whatever is visible, a part of a GPU too
         return tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{UUID(uuid)}"} for uuid in alike)
