@@ -74,6 +74,14 @@ def test_each_gpu_of_the_first_ones_name_is_an_environment(monkeypatch: pytest.M
     assert CudaDevice().environments() == ({},)
 
 
+def test_without_a_gpu_processes_share_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> CudaDevice:
+        raise DeviceUnavailable("no GPU")
+
+    monkeypatch.setattr(select, "_cuda", none)
+    assert select.gpu_environments() == ({},)
+
+
 def test_processes_start_one_after_another_while_somebody_else_measures(
     lock_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
