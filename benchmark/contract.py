@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import threading
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import cache
 from typing import Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -86,11 +88,20 @@ def evaluate(expression: str, sizes: Mapping[str, int]) -> int:
             f"shape {expression!r}: {ast.unparse(node)!r} is neither a size ({', '.join(sizes)}) nor + - * //"
         )
 
+    return walk(_parsed(expression))
+
+
+_one_at_a_time: Final = threading.Lock()
+
+
+@cache
+def _parsed(expression: str) -> ast.expr:
+    """Parse a shape expression, once: CPython 3.11 now and then raises SystemError where two threads parse at once."""
     try:
-        parsed = ast.parse(expression, mode="eval")
+        with _one_at_a_time:
+            return ast.parse(expression, mode="eval").body
     except SyntaxError:
         raise ValueError(f"shape {expression!r} is no expression") from None
-    return walk(parsed.body)
 
 
 class Argument(BaseModel):

@@ -65,9 +65,33 @@ from cudamaster.benchmark.parallel import in_pieces, keep_freed_memory
 def work(number, piece):
     for _ in range(5):
         [np.ones(1 << 18) for _ in range(6)]
-in_pieces(40, work, 1)
+in_pieces(100, work, 1)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
 """
         return int(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
 
     assert faults("keep_freed_memory()") < faults("pass") / 5
+
+
+def test_shapes_are_read_in_several_threads_at_once() -> None:
+    """CPython 3.11 loses count of a parser's depth where threads change while it builds a tree."""
+    program = """
+import gc, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from cudamaster.benchmark.contract import evaluate
+def read(number):
+    if number % 7:
+        return inner(number, number % 7)
+    return inner(number, 0)
+def inner(number, depth):
+    if depth:
+        return inner(number, depth - 1)
+    return [evaluate(f"N + {number} * {i} + (M // 2)", {"N": 1, "M": 4}) for i in range(20)]
+sys.setswitchinterval(1e-6)
+gc.callbacks.append(lambda phase, info: time.sleep(0))
+gc.set_threshold(1)
+with ThreadPoolExecutor(8) as pool:
+    assert list(pool.map(read, range(400))) == [[3 + k * i for i in range(20)] for k in range(400)]
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-500:]
