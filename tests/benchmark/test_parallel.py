@@ -55,22 +55,25 @@ def test_large_uniform_data_depend_on_the_seed_alone(small_pieces: None, monkeyp
 
 
 def test_freed_memory_is_used_again() -> None:
-    def faults(before: str) -> int:
-        """Return how many pages the kernel gave to threads that make arrays of 2 MB, six at a time, and drop them."""
-        program = f"""
+    """Threads make arrays of 2 MB, six at a time, and drop them: 1.5 million pages, if each were a new one.
+
+    Without `keep_freed_memory` it is 18 to 580 thousand, as the threads happen to run.
+    """
+    program = """
 import resource
 import numpy as np
 from cudamaster.benchmark.parallel import in_pieces, keep_freed_memory
-{before}
+keep_freed_memory()
 def work(number, piece):
     for _ in range(5):
         [np.ones(1 << 18) for _ in range(6)]
+start = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 in_pieces(100, work, 1)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - start)
 """
-        return int(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
-
-    assert faults("keep_freed_memory()") < faults("pass") / 5
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    threads = 8  # each with an arena of its own
+    assert int(done.stdout) < threads * 6 * 512 + 4000
 
 
 def test_shapes_are_read_in_several_threads_at_once() -> None:
