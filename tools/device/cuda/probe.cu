@@ -28,14 +28,17 @@ int main() {
          "\"runtime\": \"%d.%d\", \"clock_mhz\": %d, \"memory_bytes\": %zu, \"l2_bytes\": %d, \"uuid\": \"",
          p.name, p.major, p.minor, p.multiProcessorCount, count, driver / 1000, driver % 1000 / 10, runtime / 1000,
          runtime % 1000 / 10, clock_khz / 1000, p.totalGlobalMem, p.l2CacheSize);
-  for (unsigned char byte : p.uuid.bytes) printf("%02x", byte);
+  auto print_uuid = [](const cudaDeviceProp& of) {
+    for (unsigned char byte : of.uuid.bytes) printf("%02x", byte);
+  };
+  print_uuid(p);
   printf("\", \"alike\": [");
   for (int device = 0, alike = 0; device < count; ++device) {
     cudaDeviceProp other;
     if (cudaError_t code = cudaGetDeviceProperties(&other, device)) return fail("no properties", code);
     if (strcmp(p.name, other.name)) continue;
     printf(alike++ ? ", \"" : "\"");
-    for (unsigned char byte : other.uuid.bytes) printf("%02x", byte);
+    print_uuid(other);
     printf("\"");
   }
   printf("]}\n");

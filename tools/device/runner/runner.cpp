@@ -197,6 +197,11 @@ void in_lanes(size_t bytes, Work work) {
   for (int i = 0; i < 100 && !others.empty() && sandbox::threads() > before; ++i) usleep(50);
 }
 
+void close_inputs() {
+  if (inputs >= 0) close(inputs);
+  inputs = -1;
+}
+
 void read_input(const Buffer& b, size_t at, size_t n, char* to) {
   for (size_t done = 0; done < n;) {
     ssize_t got = pread(inputs, to + done, n - done, static_cast<off_t>(b.input_offset + at + done));
@@ -267,11 +272,13 @@ void load_case(std::istringstream& line) {
     if (b.reads) send_input(b, data(b));
     if (b.reads && b.writes && !b.pristine && cudaMalloc(reinterpret_cast<void**>(&b.pristine), b.bytes + !b.bytes) != cudaSuccess) {
       cudaGetLastError();
+      release(old_workspace);
       return send("{\"no_memory\": " + std::to_string(b.bytes) + "}");
     }
     if (b.pristine) check(cudaMemcpy(b.pristine, data(b), b.bytes, cudaMemcpyDeviceToDevice), "copying an input");
   }
   check(cudaDeviceSynchronize(), "copying the inputs");
+  close_inputs();  // what comes next is the candidate's code
   workspace.bytes = glue_workspace(workspace_entry, values.data());
   bool fits = workspace.bytes <= limit;
   if (fits && old_workspace.base && old_workspace.bytes == workspace.bytes && reuse) {
@@ -752,7 +759,6 @@ int main(int argc, char** argv) {
     else if (command == "mem") usage();
     else if (command == "quit") _exit(0);
     else give_up("unknown command " + command);
-    if (inputs >= 0) close(inputs);
-    inputs = -1;
+    close_inputs();
   }
 }

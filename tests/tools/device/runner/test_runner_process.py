@@ -244,6 +244,12 @@ def test_the_candidate_sees_no_descriptor_no_environment_and_no_children(start: 
     assert os.getsid(runner.pid) == runner._process.pid != os.getsid(0)
 
 
+def test_the_size_of_the_workspace_is_asked_when_the_descriptor_of_the_inputs_is_closed(start: Start) -> None:
+    count = "size_t open = 0; for (int fd = 3; fd < 256; ++fd) open += fcntl(fd, F_GETFD) >= 0; return open;"
+    runner = start("{ y[0] = workspace_bytes; return 0; }", workspace=count, before="#include <fcntl.h>")
+    assert run(runner).outputs["y"][0] == 1.0  # the control socket alone
+
+
 def test_a_flood_of_output_is_cut(start: Start) -> None:
     flood = "char b[65536]; memset(b, 65, sizeof b); for (int i = 0; i < 4096; ++i) write(1, b, sizeof b);"
     runner = start(f"{{ {flood} return 0; }}", limits=Limits(file_bytes=1 << 20))
