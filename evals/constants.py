@@ -7,7 +7,6 @@ has such constants and that DATA.jsonl has none of, then writes the page of all 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from ..models.offline.rule import Setting
 from ..tools.device.cuda.device import CudaDevice
 from ..tools.records import Candidate, Record
 from ..tools.tunables import tunables, versions, with_values
+from .offline_screen import measured_on
 
 CALLS = 24
 """Timed calls of each version at each size, in one process."""
@@ -61,10 +61,9 @@ def time_versions(task_name: str, precision: Precision, control: RunControl) -> 
     """Apply all rules to a unit's baseline and time every version of what comes out; a row without versions: none."""
     del control  # one unit is soon done
     task, device = load_task(task_name), CudaDevice()
-    info = device.info()
-    where = f"{info.gpu}, driver {info.driver}, CUDA {info.toolkit}; {time.strftime('%Y-%m-%d', time.gmtime())}"
-    source, _ = apply_all(task.source(precision), Setting(info.multiprocessors, precision.value, on_gpu=True))
-    row = Constants(unit=f"{task.name}-{precision}", where=where)
+    setting = Setting(device.gpu.multiprocessors, precision.value, on_gpu=True)
+    source, _ = apply_all(task.source(precision), setting)
+    row = Constants(unit=f"{task.name}-{precision}", where=measured_on(device))
     if not (names := [one.name for one in tunables(source)]):
         return row
     tried = versions(source, names)

@@ -83,13 +83,13 @@ def screen_unit(task_name: str, precision: Precision) -> Screened:
     unit = f"{task.name}-{precision}"
     device = CudaDevice()
     setting = Setting(device.gpu.multiprocessors, precision.value, on_gpu=True)
-    info = device.info()
-    where = f"{info.gpu}, driver {info.driver}, CUDA {info.toolkit}; {time.strftime('%Y-%m-%d', time.gmtime())}"
     source, rules = apply_all(task.source(precision), setting)
     baseline, candidate = (
         device.build(Candidate(source=text), task, precision) for text in (task.source(precision), source)
     )
-    row = Screened(unit=unit, rules=rules, status=Status.BUILD_ERROR, detail=candidate.log[-500:], where=where)
+    row = Screened(
+        unit=unit, rules=rules, status=Status.BUILD_ERROR, detail=candidate.log[-500:], where=measured_on(device)
+    )
     if candidate.ok:
         cases = _timed(task, precision)
         data = [(case, case_arrays(task, precision, case)) for case in cases]
@@ -101,6 +101,12 @@ def screen_unit(task_name: str, precision: Precision) -> Screened:
             gpu = device.gpu.model_copy(update={"empty_launch_us": before.empty_us})
             row = row.model_copy(update={"cases": _compared(task, precision, cases, before, after, gpu)})
     return row.model_copy(update={"seconds": round(time.monotonic() - began, 1)})
+
+
+def measured_on(device: CudaDevice) -> str:
+    """Return GPU, driver, toolkit and day."""
+    info = device.info()
+    return f"{info.gpu}, driver {info.driver}, CUDA {info.toolkit}; {time.strftime('%Y-%m-%d', time.gmtime())}"
 
 
 def _bytes(task: Task, precision: Precision, case: Case) -> int:

@@ -182,7 +182,7 @@ class CudaDevice:
     def sampling(self, builds: Sequence[Build], task: Task, precision: Precision) -> AbstractContextManager[Sampler]:
         """As the port says, in a process each, under the GPU's lock."""
         with phase("data"):
-            data = [timed_data(task, precision, case)[:2] for case in self.timed_cases(task)]
+            data = [(case, shared(case_arrays(task, precision, case))) for case in self.timed_cases(task)]
         return sampling_on_gpu(
             lambda number: self.open(builds[number], task, precision), len(builds), data,
             hold=lambda: gpu_lock(self.facts.uuid, f"sampling {task.name}-{precision}"),
