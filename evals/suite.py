@@ -76,6 +76,12 @@ class UnitResult(Record):
         return figure.value if figure and self.summary.best else 1.0
 
     @property
+    def efficiency(self) -> float | None:
+        """The fastest time that the hardware allows ÷ the time reached (measured or estimated); None: not known."""
+        figure = self.summary and (self.summary.efficiency or self.summary.estimated_efficiency)
+        return figure.value if figure else None
+
+    @property
     def cost(self) -> Spent:
         """Questions, tokens and money, over all runs of the unit."""
         return self.spent or (self.summary.spent if self.summary else Spent())

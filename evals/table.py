@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..benchmark.scoring import Score, score, tau_curve
 from ..benchmark.task import Unit
@@ -10,6 +10,9 @@ from ..tools.result.summary import Figure
 from .suite import Suite, UnitResult
 
 THRESHOLDS = (1.0, 1.1, 2.0, 4.0, 8.0, 16.0, 32.0)
+
+EFFICIENT = 0.5
+"""Efficiency from which a kernel counts as near what the hardware allows."""
 
 
 def gains(suite: Suite, results: Mapping[Unit, UnitResult]) -> list[float | None]:
@@ -22,10 +25,15 @@ def suite_score(suite: Suite, results: Mapping[Unit, UnitResult]) -> Score:
     return score(gains(suite, results))
 
 
+def efficient(results: Iterable[UnitResult]) -> int:
+    """Count the units whose kernel reaches an efficiency of `EFFICIENT` or more."""
+    return sum((result.efficiency or 0.0) >= EFFICIENT for result in results)
+
+
 def markdown(suite: Suite, results: Mapping[Unit, UnitResult]) -> str:
     """Return the table and the scores as Markdown."""
     measured = suite.options.device == "cuda"
-    word = "speedup" if measured else "estimated speedup"
+    word, efficiency = ("speedup", "an efficiency") if measured else ("estimated speedup", "an estimated efficiency")
     rows = [f"| unit | status | {word} | weighted | efficiency | strategy |", "| --- | --- | --- | --- | --- | --- |"]
     for unit in suite.units:
         if (result := results.get(unit)) is None:
@@ -36,9 +44,9 @@ def markdown(suite: Suite, results: Mapping[Unit, UnitResult]) -> str:
             rows.append(f"| {unit.name} | failed: {result.error[:80]} | | | | |")
             continue
         weighted = summary.weighted_speedup or summary.estimated_weighted_speedup
-        efficiency = summary.efficiency or summary.estimated_efficiency
         cells = [unit.name, result.status.replace("_", " "), _cell(summary.gain), _cell(weighted)]
-        cells += [f"{efficiency.value:.0%}" if efficiency else "", summary.best.strategy if summary.best else ""]
+        cells += ["" if result.efficiency is None else f"{result.efficiency:.0%}"]
+        cells += [summary.best.strategy if summary.best else ""]
         rows.append(f"| {' | '.join(cells)} |")
     total = suite_score(suite, results)
     shares = tau_curve(gains(suite, results), THRESHOLDS)
@@ -49,7 +57,8 @@ def markdown(suite: Suite, results: Mapping[Unit, UnitResult]) -> str:
             *rows,
             "",
             f"{total.solved} of {total.units} units solved; geometric mean of the {word}: {mean} over these, "
-            f"{total.geomean_all:.3g}x over all (a failure leaves the baseline). Share of all units {curve}.",
+            f"{total.geomean_all:.3g}x over all (a failure leaves the baseline). Share of all units {curve}. "
+            f"{efficient(results.values())} units reach {efficiency} of {EFFICIENT:g} or more.",
             "",
         ]
     )

@@ -41,6 +41,12 @@ class ReportData(Record):
         """The results by unit."""
         return {result.unit: result for result in self.results}
 
+    @property
+    def over_libraries(self) -> list[float]:
+        """Speedup over the fastest vendor library of every unit that has one."""
+        gains = ((result.gain, self.libraries.get(result.unit.name)) for result in self.results)
+        return [gain / library for gain, library in gains if gain and library]
+
 
 def gather(name: str, home: Path | None = None) -> ReportData:
     """Read a suite or a run of a home, or a file that `write_data` wrote.

@@ -56,7 +56,6 @@ def table_rows(data: ReportData) -> list[Row]:
         summary = result.summary if result else None
         best = summary.best if summary else None
         figure = summary.gain if summary and best else None
-        efficiency = summary and (summary.efficiency or summary.estimated_efficiency)
         m, story = measured.get(unit.name), stories.get(unit.name)
         cases = m.gain.cases if m and m.gain else ()
         cost = result.cost if result else None
@@ -72,7 +71,7 @@ def table_rows(data: ReportData) -> list[Row]:
                 high=figure.ci95[1] if figure and figure.ci95 else None,
                 weighted=result.weighted if result else None,
                 library=data.libraries.get(unit.name),
-                efficiency=efficiency.value if efficiency else None,
+                efficiency=result.efficiency if result else None,
                 baseline_us=geometric_mean([c.baseline_us for c in cases]) if cases else None,
                 best_us=geometric_mean([c.candidate_us for c in cases]) if cases else None,
                 bottleneck_before=m.bottleneck_before if m else "",

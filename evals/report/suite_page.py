@@ -8,7 +8,7 @@ from ...tools.device.gpu_model import gpu_model
 from ..astra import astra_table
 from ..points import Point, point_of, transitions
 from ..suite import UnitResult
-from ..table import gains
+from ..table import EFFICIENT, efficient, gains
 from .charts.cost import cost_chart
 from .charts.roofline import roofline_chart
 from .charts.rounds import round_chart
@@ -56,13 +56,17 @@ def suite_page(data: ReportData, title: str) -> str:
 
 def _tiles(point: Point, data: ReportData) -> list[tuple[str, str]]:
     word = "estimated speedup" if data.estimated else "speedup"
+    efficiency = "an estimated efficiency" if data.estimated else "an efficiency"
     estimated = " (estimated)" if point.tokens_estimated else ""
     solved = round(point.success * point.units)
     tiles = [(f"{solved} of {point.units}", "units solved (τ0)")]
     tiles += [(f"{point.geomean:.3g}x", f"{word}, geometric mean over all")]
-    tiles += [(f"{point.weighted:.3g}x", "the paper's P, mean"), (f"{point.tau[2.0]:.0%}", "of units with P > 2")]
-    tiles += [(number(point.tokens), f"tokens a unit{estimated}")]
-    tiles += [("unknown" if point.usd is None else f"${point.usd:.4f}", "for the model, a unit")]
+    tiles += [(f"{point.weighted:.3g}x", f"the paper's P, mean; above 2 for {point.tau[2.0]:.0%} of units")]
+    tiles += [(f"{efficient(data.results)} of {point.units}", f"reach {efficiency} of {EFFICIENT:g} or more")]
+    if over := data.over_libraries:
+        tiles += [(f"{sum(ratio >= 1.0 for ratio in over)} of {len(over)}", "as fast as a vendor library, or faster")]
+    price = "of an unknown price" if point.usd is None else f"for ${point.usd:.4f}"
+    tiles += [(number(point.tokens), f"tokens a unit{estimated}, {price}")]
     busy = sum(sum(story.seconds.values()) for story in data.stories) / max(1, len(data.stories))
     return [*tiles, (f"{busy:.0f} s", "work a unit")]
 
@@ -70,12 +74,12 @@ def _tiles(point: Point, data: ReportData) -> list[tuple[str, str]]:
 def _charts(data: ReportData) -> list[tuple[Any, ...]]:
     word = "Estimated speedup" if data.estimated else "Speedup"
     shown: list[tuple[Any, ...]] = []
-    if len(data.results) > 1:
-        curve = {data.suite.id: gains(data.suite, data.by_unit)}
-        shown.append((f"{word}: share of units", tau_chart(curve), "A unit that failed is under every τ."))
     if data.results:
         marks = ("", (("0", "winner"), ("1", "fastest vendor library"))) if data.libraries else ()
         shown.append((f"{word} of every unit", unit_chart(data.results, data.estimated, data.libraries), *marks))
+    if len(data.results) > 1:
+        curve = {data.suite.id: gains(data.suite, data.by_unit)}
+        shown.append((f"{word}: share of units", tau_chart(curve), "A unit that failed is under every τ."))
     if data.stories:
         shown.append(("Gain after each round", round_chart(data.stories)))
     if moves := transitions(list(data.measurements)):

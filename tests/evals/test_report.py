@@ -193,6 +193,26 @@ def test_markdown_tells_what_libraries_make_of_a_unit(tmp_path: Path) -> None:
     assert "## Failures" not in suite_markdown(data, "T")
 
 
+def test_a_suite_counts_what_is_efficient_and_what_beats_libraries() -> None:
+    data = suite_of(20)
+    slow, quick = data.results[:2]
+    assert slow.gain
+    assert quick.gain
+    data = data.model_copy(
+        update={"libraries": {slow.unit.name: slow.gain * 2, quick.unit.name: quick.gain / 2, "another-fp32": 1.0}}
+    )
+    assert data.over_libraries == [0.5, 2.0]
+    text, page = suite_markdown(data, "T"), read(suite_page(data, "T")).text
+    assert "1 of the 2 units that have one are at least as fast as it" in text
+    assert "1 of 2 as fast as a vendor library, or faster" in page
+    left = data.results[2].model_copy(update={"summary": None, "status": "failed"})
+    data = data.model_copy(update={"results": (slow, quick, left), "libraries": {}})
+    assert "2 units reach an efficiency of 0.5 or more" in suite_markdown(data, "T")
+    assert "2 of 20 reach an efficiency of 0.5 or more" in read(suite_page(data, "T")).text
+    assert "ibrary" not in suite_markdown(data, "T")
+    assert "reach an estimated efficiency of 0.5" in suite_markdown(suite_of(3, measured=False), "T")
+
+
 def test_the_kernels_that_astra_shares_have_a_table(tmp_path: Path) -> None:
     data = suite_of()
     text = read(suite_page(data, "All")).text
