@@ -218,6 +218,8 @@ PrecisionOption = Annotated[PrecisionChoice, typer.Option(help="Storage precisio
 TaskOption = Annotated[str, typer.Option(help="The task that the kernel computes.", autocompletion=_task_names)]
 Source = Annotated[Path, typer.Argument(help="The CUDA source file.")]
 MaxUsd = Annotated[float | None, typer.Option(min=0, help="Most money for the model, in USD.")]
+UnitMaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="Most USD for the model, for each unit.")]
+UnitMaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=0, help="Most tokens, for each unit.")]
 MaxTokens = Annotated[int | None, typer.Option(min=0, help="Most tokens, in and out.")]
 MaxCalls = Annotated[int | None, typer.Option(min=0, help="Most questions to the model.")]
 MaxWall = Annotated[float | None, typer.Option(min=0, help="Most seconds of this start or resume.")]
@@ -590,8 +592,8 @@ def bench(
     preset: Preset = None,
     search: SearchOption = SearchChoice.GREEDY,
     width: Width = 4,
-    max_usd: MaxUsd = None,
-    max_tokens: MaxTokens = None,
+    max_usd: UnitMaxUsd = None,
+    max_tokens: UnitMaxTokens = None,
     executor: ExecutorOption = ExecutorChoice.LOCAL,
     jobs: UnitJobs = None,
     checkpoints: Checkpoints = CheckpointChoice.SQLITE,
@@ -635,10 +637,11 @@ def ablate(
     rounds: Rounds = None,
     repairs: Repairs = None,
     profile: View = None,
+    tune: Tune = None,
     preset: Preset = None,
     width: Width = 4,
-    max_usd: MaxUsd = None,
-    max_tokens: MaxTokens = None,
+    max_usd: UnitMaxUsd = None,
+    max_tokens: UnitMaxTokens = None,
     executor: ExecutorOption = ExecutorChoice.LOCAL,
     jobs: UnitJobs = None,
     checkpoints: Checkpoints = CheckpointChoice.SQLITE,
@@ -661,6 +664,7 @@ def ablate(
             "rounds": rounds,
             "repairs": repairs,
             "profile": profile and profile.value,
+            "tune": tune,
             "max_usd": max_usd,
             "max_tokens": max_tokens,
         }
@@ -829,7 +833,9 @@ def mailbox_export(
             out.write_text(text)
         except OSError as error:
             _refuse(f"{out} cannot be written: {error.strerror}", 2)
-        typer.echo(f"{len(questions)} questions in {out}: fill in each `text`, then `cudamaster mailbox import {out}`")
+        count = f"{len(questions)} question{'' if len(questions) == 1 else 's'}"
+        what = "fill in each `text`" if form is FormatChoice.JSONL else "write each answer under its heading"
+        typer.echo(f"{count} in {out}: {what}, then `cudamaster mailbox import {out}`")
 
 
 @mailbox.command("import")
@@ -857,12 +863,18 @@ def mailbox_import(
 
 
 @app.command()
-def work(device: DeviceOption = DeviceChoice.AUTO, jobs: Jobs = None, home: Home = None, as_json: Json = False) -> None:
+def work(
+    device: Annotated[DeviceChoice, typer.Option(help="Only the runs on this device; auto: all.")] = DeviceChoice.AUTO,
+    jobs: Jobs = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
     """Go on with every run of the home as far as this machine can; questions stay open.
 
     Exit code 0 if all have ended, 3 if some wait, 1 if one was refused.
     """
     with _refusing(), _interrupted_by_sigterm():
+        from .graph.run import list_runs
         from .graph.work import work as go_on
 
         with _watched_runs(as_json) as on_run:
@@ -873,9 +885,10 @@ def work(device: DeviceOption = DeviceChoice.AUTO, jobs: Jobs = None, home: Home
             from .graph.views import console, show_worked
 
             show_worked(console(), done)
-        statuses = {item.status for item in done}
-        ended = statuses <= {"improved", "no_gain", "failed"}
-        raise typer.Exit(1 if "refused" in statuses else 0 if ended else 3)
+        if any(item.status == "refused" for item in done):
+            raise typer.Exit(1)
+        ended = {"improved", "no_gain", "failed"}
+        raise typer.Exit(0 if all(summary.status in ended for summary in list_runs(home)) else 3)
 
 
 @app.command()
@@ -893,6 +906,8 @@ def pack(
         if as_json:
             _print_json(packed.model_dump(mode="json"))
         else:
+            for line in packed.left:
+                typer.echo(f"left out: {line}", err=True)
             count = f"{len(packed.runs)} run{'s' if len(packed.runs) > 1 else ''}"
             typer.echo(f"{count}, {packed.artifacts} artifacts, {packed.size_bytes:,} bytes in {out}")
 
@@ -993,7 +1008,7 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        _refuse("stopped at once; `cudamaster runs` lists what can be resumed", 130)
+        _refuse("stopped at once; where a run was going on, `cudamaster runs` lists it, to be resumed", 130)
     except RunInterrupted as error:
         _refuse(str(error), 130)
     except NotATask as error:

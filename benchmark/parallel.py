@@ -21,8 +21,9 @@ def keep_freed_memory() -> None:
     Temporaries of a few MB come and go by the thousand, and new pages for each cost more than what is done in them:
     comparing 35 million elements took twice as long, on a virtual machine.
     """
-    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
-        mallopt(_M_MMAP_THRESHOLD, _FROM_THE_HEAP)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    # An older glibc takes no more than 32 MiB for the first; the second alone would map every larger array anew.
+    if mallopt and (mallopt(_M_MMAP_THRESHOLD, _FROM_THE_HEAP) or mallopt(_M_MMAP_THRESHOLD, 1 << 25)):
         mallopt(_M_TRIM_THRESHOLD, _KEPT)
 
 

@@ -14,7 +14,7 @@ from ..graph.errors import RunError
 from ..graph.manifest import check_run_id, make_folder, write_json
 from ..nodes.context import PRESETS, Options, default_home
 from ..tools.records import Record
-from .order import Order
+from .order import Order, check_options
 from .points import Point, markdown_points, point
 from .progress import run_watched
 from .search import ladder
@@ -122,8 +122,12 @@ def run_ablation(
 
     Raises:
         RunError: arms that are none, or an ablation that exists with others.
+        ModelError: a model cannot be had here.
     """
-    ablation, suites = open_ablation(name, what, arms(what, values, order.options, width), order, home)
+    chosen = arms(what, values, order.options, width)
+    for arm in chosen:
+        check_options(order, arm.options)
+    ablation, suites = open_ablation(name, what, chosen, order, home)
     code = run_watched(list(suites.values()), order.executor, home, quiet=as_json)
     table = points(ablation, home)
     if as_json:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,6 +12,7 @@ from ..benchmark.task import CaseSet
 from ..tools.device.gpu_model import GpuModel, gpu_model
 from ..tools.device.port import DeviceInfo
 from ..tools.records import Diagnosis, Profile, Record, Status
+from .lines import read_lines
 
 
 class Session(Record):
@@ -85,18 +84,11 @@ _LINE: TypeAdapter[Session | TimedCase | ProfiledBaseline | Failed] = TypeAdapte
 def read_measured(path: Path) -> list[Session | TimedCase | ProfiledBaseline]:
     """Return what a file holds, the last of each; failures and a line cut short by a kill are left out.
 
-    A file that is kept may be compressed (`.gz`).
-
     Raises:
         ValidationError: a line is none of our records.
     """
     found: dict[tuple[str, ...], Session | TimedCase | ProfiledBaseline] = {}
-    data = path.read_bytes() if path.is_file() else b""
-    for line in (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines():
-        try:
-            written = json.loads(line)
-        except ValueError:
-            continue
+    for written in read_lines(path):
         record = _LINE.validate_python(written)
         if isinstance(record, TimedCase):
             found[record.unit, record.arm or "-", record.set, record.case] = record
@@ -105,14 +97,6 @@ def read_measured(path: Path) -> list[Session | TimedCase | ProfiledBaseline]:
         elif isinstance(record, Session):
             found[()] = record
     return list(found.values())
-
-
-def append_measured(path: Path, records: Iterable[Record]) -> None:
-    """Add records to a file, a line each."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        for record in records:
-            file.write(record.model_dump_json() + "\n")
 
 
 def library_times(measured: Iterable[Record]) -> dict[tuple[str, str], float]:

@@ -23,7 +23,8 @@ from ..graph.pool import Pool, cores
 from ..tools.device.gpu_model import CALIBRATED_FIELDS, gpu_model
 from ..tools.device.select import get_device
 from ..tools.records import Record
-from .baseline_records import Failed, ProfiledBaseline, Session, TimedCase, append_measured, read_measured
+from .baseline_records import Failed, ProfiledBaseline, Session, TimedCase, read_measured
+from .lines import append_lines
 from .measure_baseline import diagnosed_anew, profile_baseline, time_baseline, time_libraries
 
 _TOGETHER_BYTES: Final = 1 << 30
@@ -64,7 +65,7 @@ def measure(path: Path, work: Sequence[Work], jobs: int, limit_s: float) -> None
         piece = work[place]
         if isinstance(outcome, Died):
             outcome = [Failed(unit=piece.unit, what=piece.what, reason=outcome.why)]
-        append_measured(path, outcome)
+        append_lines(path, outcome)
         bad = [r for r in outcome if isinstance(r, Failed) or (isinstance(r, TimedCase) and r.status != "pass")]
         print(f"{time.monotonic() - start:.0f} s: {piece.unit} {piece.what}: {len(outcome)} results", flush=True)
         for record in bad:
@@ -167,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         measured = read_measured(options.data)
         gpu = _session(measured).gpu
         profiled = [diagnosed_anew(r, gpu) for r in measured if isinstance(r, ProfiledBaseline)]
-        append_measured(options.data, profiled)
+        append_lines(options.data, profiled)
         return
     if options.pages:
         write_pages(read_measured(options.data), options.pages)
@@ -175,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     what = ["profile"] if options.device == "cpu" else options.what
     tasks = options.tasks or task_names()
     work = missing(read_measured(options.data), tasks, what, options.sets, options.device)
-    append_measured(options.data, [this_session(options.device)])
+    append_lines(options.data, [this_session(options.device)])
     # The answers of some cases take minutes on a core: they begin first, while others have the GPU.
     measure(options.data, sorted(work, key=lambda piece: not piece.dear), options.jobs, options.limit_s)
 

@@ -22,6 +22,7 @@ from ..models.offline.rule import Setting
 from ..tools.device.cuda.device import CudaDevice
 from ..tools.records import Candidate, Record
 from ..tools.tunables import tunables, versions, with_values
+from .lines import append_lines, read_lines
 from .offline_screen import measured_on
 
 CALLS = 24
@@ -121,27 +122,21 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     parser.add_argument("--jobs", type=int, default=12, help="units in work at once; a GPU does one at a time")
     args = parser.parse_intermixed_args()
-    rows = [Constants.model_validate_json(line) for line in _lines(args.data)]
+    rows = [Constants.model_validate(line) for line in read_lines(args.data)]
     done = {row.unit for row in rows}
     units = [(name, precision) for name in args.tasks or task_names() for precision in Precision]
     left = [unit for unit in units if f"{Path(unit[0]).name}-{unit[1]}" not in done]
     if left:
         pool = Pool(args.jobs, CudaDevice().environments())
-        with args.data.open("a") as out:
-            for place, row in pool.run([Call(time_versions, unit) for unit in left]):
-                if isinstance(row, Died):
-                    print(f"{left[place][0]}-{left[place][1]}: {row.why}", flush=True)
-                    continue
-                rows.append(row)
-                out.write(row.model_dump_json() + "\n")
-                out.flush()
-                print(f"{row.unit}: {len(row.versions)} versions", flush=True)
+        for place, row in pool.run([Call(time_versions, unit) for unit in left]):
+            if isinstance(row, Died):
+                print(f"{left[place][0]}-{left[place][1]}: {row.why}", flush=True)
+                continue
+            rows.append(row)
+            append_lines(args.data, [row])
+            print(f"{row.unit}: {len(row.versions)} versions", flush=True)
     if args.page:
         args.page.write_text(page(rows))
-
-
-def _lines(data: Path) -> list[str]:
-    return data.read_text().splitlines() if data.exists() else []
 
 
 if __name__ == "__main__":

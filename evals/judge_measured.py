@@ -26,6 +26,7 @@ from ..tools.judge.judge import judge
 from ..tools.ncu import profiled_case
 from ..tools.phases import recorded_phases
 from ..tools.records import Build, Candidate, Interval, Record, Speedup, Status
+from .lines import append_lines, read_lines
 
 TASKS: Final = ("dot_product", "gelu", "softmax", "matrix_mul", "spmv_csr", "stencil_2d")
 TIMES: Final = 10
@@ -80,8 +81,7 @@ _ROW: TypeAdapter[Row] = TypeAdapter(Annotated[Row, Field(discriminator="kind")]
 
 def read_rows(data: Path) -> list[Row]:
     """Return what was measured so far; a line that was cut off is none."""
-    lines = data.read_text().splitlines() if data.exists() else []
-    return [_ROW.validate_json(line) for line in lines if line.endswith("}")]
+    return [_ROW.validate_python(line) for line in read_lines(data)]
 
 
 def measure(device: Device, candidates: Path | None, tasks: Sequence[str], data: Path) -> None:
@@ -90,8 +90,7 @@ def measure(device: Device, candidates: Path | None, tasks: Sequence[str], data:
 
     def put(row: Row) -> None:
         rows.append(row)
-        with data.open("a") as file:
-            file.write(row.model_dump_json() + "\n")
+        append_lines(data, [row])
 
     if not any(isinstance(row, Where) for row in rows):
         put(Where(device=device.info(), date=time.strftime("%Y-%m-%d", time.gmtime())))

@@ -9,11 +9,12 @@ from langgraph.runtime import RunControl
 
 from ..benchmark.task import Unit
 from ..graph.errors import RunBusy, RunExists, RunFinished, UnknownRun
+from ..graph.manifest import read_manifest
 from ..graph.run import OnStep, Step, look, resume, start
 from ..graph.story import read_state
 from ..nodes.context import Options
 from ..tools.result.summary import Summary
-from .suite import Suite
+from .suite import NO_CAPS, Suite
 
 
 class _Judged(Exception):
@@ -54,8 +55,10 @@ def advance(
         )
     except RunExists:
         pass
+    begun = read_manifest(run, home).options
+    caps = {cap: getattr(options, cap) for cap in NO_CAPS if getattr(options, cap) != getattr(begun, cap)}
     try:
-        return resume(run, home=home, control=control, on_step=on_step)
+        return resume(run, home=home, changes=caps, control=control, on_step=on_step)
     except RunFinished:
         return look(run, home=home)
 

@@ -204,7 +204,7 @@ def _in_runner(bench: _Bench, source: str, arm: str, cases: Sequence[Case]) -> l
     try:
         while left:
             with bench.start(source) as runner:
-                while left and runner.dead is None:
+                while left:
                     timed = bench.judged(runner, left.pop(0), arm)
                     if timed.status == Status.PASS and timed.set != CaseSet.SMALL:
                         with runner.hold():
@@ -213,6 +213,8 @@ def _in_runner(bench: _Bench, source: str, arm: str, cases: Sequence[Case]) -> l
                             update={"time_us": median(samples) if samples else None, "calls": len(samples)}
                         )
                     found.append(timed)
+                    if runner.dead is not None:
+                        break
     except (Unsupported, DeviceUnavailable, RunnerFault, OSError) as error:
         found.append(Failed(unit=bench.unit, what=arm or "baseline", reason=f"{type(error).__name__}: {error}"[:300]))
     return found

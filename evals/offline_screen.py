@@ -28,6 +28,7 @@ from ..tools.device.gpu_model import GpuModel
 from ..tools.judge.verify import verify
 from ..tools.profile.roofline import floor
 from ..tools.records import Build, Candidate, Record, Status
+from .lines import append_lines, read_lines
 
 TIMED, CHECKED = 4, 8
 """Cases of a unit that are timed (paper set, spread over its sizes) and that are checked (small and hidden set)."""
@@ -183,8 +184,7 @@ def _work(unit: tuple[str, Precision]) -> Screened:
 
 def read_screened(data: Path) -> dict[str, Screened]:
     """Return the rows of a data file by unit; the last of a unit counts."""
-    lines = data.read_text().splitlines() if data.exists() else []
-    return {row.unit: row for row in map(Screened.model_validate_json, lines)}
+    return {row.unit: row for row in map(Screened.model_validate, read_lines(data))}
 
 
 def main() -> None:
@@ -199,10 +199,9 @@ def main() -> None:
     done = {name for name, row in read_screened(args.data).items() if row.status != "failed"}
     units = [(name, precision) for precision in Precision for name in args.tasks or task_names()]
     left = [(name, precision) for name, precision in units if f"{Path(name).name}-{precision}" not in done]
-    with get_context("spawn").Pool(args.workers) as pool, args.data.open("a") as out:
+    with get_context("spawn").Pool(args.workers) as pool:
         for row in pool.imap_unordered(_work, left):
-            out.write(row.model_dump_json() + "\n")
-            out.flush()
+            append_lines(args.data, [row])
             speedup, efficiency = row.speedup, row.efficiency
             gain = f"{speedup:8.2f}x  {efficiency:4.0%} of the floor" if speedup and efficiency else row.detail[:120]
             took = "  ".join(f"{c.baseline_us:.1f}>{c.candidate_us:.1f}" for c in row.cases)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from ..benchmark.contract import Precision
 from ..benchmark.registry import choose_units
 from ..benchmark.task import Unit
-from ..graph.checkpoints import Kind
+from ..graph.checkpoints import Kind, check_checkpoints
 from ..graph.errors import RunError
 from ..graph.executor import Executor
 from ..graph.manifest import read_options
 from ..graph.pool import Pool, cores
-from ..nodes.context import PRESETS, Options
+from ..nodes.context import PRESETS, Context, Options
 from ..tools.device.select import get_device, gpu_environments
 
 
@@ -42,7 +42,7 @@ def read_order(
     """Return the order; what is None in `options` is left to the preset or the default.
 
     Raises:
-        UnknownTask, NoBaseline, DeviceUnavailable, RunError: one clear line each.
+        UnknownTask, NoBaseline, DeviceUnavailable, ModelError, RunError: one clear line each.
     """
     chosen = choose_device(device, executor)
     if preset is not None and preset not in PRESETS:
@@ -50,7 +50,22 @@ def read_order(
     given = {key: value for key, value in options.items() if value is not None}
     settings = read_options({**PRESETS.get(preset or "", {}), **given, "device": chosen})
     units = choose_units(tasks, [Precision(p) for p in precisions])
-    return Order(units, settings, choose_executor(executor, jobs, settings, home), checkpoints)
+    order = Order(units, settings, choose_executor(executor, jobs, settings, home), checkpoints)
+    check_options(order, settings)
+    return order
+
+
+def check_options(order: Order, options: Options) -> None:
+    """Refuse models and checkpoints that cannot be had here: they would fail every unit.
+
+    The nodes of a cluster may have keys and servers that this machine lacks.
+
+    Raises:
+        ModelError, RunError: one clear line each.
+    """
+    if isinstance(order.executor, Pool):
+        Context(**options.model_dump()).check_models()
+        check_checkpoints(order.checkpoints)
 
 
 def choose_device(device: str, executor: str) -> str:

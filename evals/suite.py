@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,6 +18,10 @@ from ..tools.result.summary import RunStatus, Spent, Summary
 
 ENDED: Final = frozenset({"improved", "no_gain", "failed", "stopped_budget"})
 """Statuses of a unit that is done; the others wait for something and are tried again."""
+
+
+NO_CAPS: Final[Mapping[str, None]] = dict.fromkeys(("max_usd", "max_tokens", "max_calls", "max_wall_s"))
+"""The caps of `Options`, which a suite may change as it goes on."""
 
 
 class Search(Record):
@@ -62,8 +66,13 @@ class UnitResult(Record):
 
     @property
     def gain(self) -> float | None:
-        """Speedup (measured, or estimated on the cpu device); 1.0 if nothing won; None for a failure."""
+        """Speedup (measured, or estimated on the cpu device); 1.0 if nothing won.
+
+        None for a failure, and where the budget ended before anything won.
+        """
         if self.summary is None or self.status == "failed":
+            return None
+        if self.status == "stopped_budget" and not self.summary.best:
             return None
         return self.summary.gain.value if self.summary.gain and self.summary.best else 1.0
 
@@ -89,7 +98,7 @@ class UnitResult(Record):
 
 def suite_folder(suite_id: str, home: Path | None = None) -> Path:
     """Return the folder of a suite."""
-    return (home or default_home()) / "suites" / check_run_id(suite_id)
+    return (home or default_home()) / "suites" / check_run_id(suite_id, "suite id")
 
 
 def open_suite(
@@ -111,12 +120,13 @@ def open_suite(
     folder = suite_folder(suite_id, home)
     if (folder / "suite.json").exists():
         suite = read_suite(suite_id, home)
-        if (set(suite.units), suite.options, suite.search) != (set(units), options, search or Search()):
+        began, now_wanted = suite.options.model_copy(update=NO_CAPS), options.model_copy(update=NO_CAPS)
+        if (set(suite.units), began, suite.search) != (set(units), now_wanted, search or Search()):
             raise RunError(
                 f"suite {suite_id!r} exists with other units or options: give those that it began with, "
                 "or another --suite"
             )
-        return suite
+        return suite if suite.options == options else _with_caps(suite, options, home)
     suite = Suite(
         id=suite_id,
         units=tuple(units),
@@ -130,6 +140,16 @@ def open_suite(
         raise RunError(f"two of the units would be run {twice!r}: rename one of the folders")
     make_folder(folder / "units")
     write_json(folder / "suite.json", suite)
+    return suite
+
+
+def _with_caps(suite: Suite, options: Options, home: Path | None) -> Suite:
+    """Return the suite under other caps: units that were stopped by the old ones are open again."""
+    suite = suite.model_copy(update={"options": options})
+    write_json(suite_folder(suite.id, home) / "suite.json", suite)
+    for unit, result in read_results(suite, home).items():
+        if result.status == "stopped_budget":
+            (suite_folder(suite.id, home) / "units" / f"{unit.name}.json").unlink(missing_ok=True)
     return suite
 
 

@@ -41,7 +41,7 @@ def markdown(suite: Suite, results: Mapping[Unit, UnitResult]) -> str:
             continue
         summary = result.summary
         if summary is None:
-            rows.append(f"| {unit.name} | failed: {result.error[:80]} | | | | |")
+            rows.append(f"| {unit.name} | failed: {' '.join(result.error.split())} | | | | |")
             continue
         weighted = summary.weighted_speedup or summary.estimated_weighted_speedup
         cells = [unit.name, result.status.replace("_", " "), _cell(summary.gain), _cell(weighted)]

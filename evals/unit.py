@@ -14,7 +14,7 @@ from langgraph.runtime import RunControl
 
 from ..benchmark.registry import UnknownTask
 from ..benchmark.task import Unit
-from ..graph.errors import RunError, RunInterrupted
+from ..graph.errors import ModelRefused, RunError, RunInterrupted
 from ..models.errors import ModelError
 from ..tools.device.port import DeviceUnavailable
 from ..tools.store import MissingArtifact
@@ -43,7 +43,11 @@ def run_unit(suite: Suite, unit: Unit, home: Path | None = None, control: RunCon
             result = UnitResult(unit=unit, run=run, status=summary.status, summary=summary)
     except RunInterrupted:
         raise
-    except (RunError, ModelError, DeviceUnavailable, UnknownTask, MissingArtifact) as fault:
+    except ModelRefused as fault:  # a wrong key, a model that is gone: mended, the run goes on
+        result = UnitResult(unit=unit, run=run, status="waiting_model", error=str(fault))
+    except DeviceUnavailable as fault:  # a GPU that was lost: the units go on where there is one
+        result = UnitResult(unit=unit, run=run, status="waiting_device", error=str(fault))
+    except (RunError, ModelError, UnknownTask, MissingArtifact) as fault:
         result = UnitResult(unit=unit, run=run, status="failed", error=str(fault))
     result = result.model_copy(update={"seconds": round(time.monotonic() - began, 3)})
     if result.status in ENDED:
@@ -58,8 +62,8 @@ def work(suite: Suite, unit: Unit, home: Path, control: RunControl | None = None
             result = run_unit(suite, unit, home, control)
         except RunInterrupted:
             return None
-        if result.status not in ENDED and result.summary:
-            print(result.summary.reason or result.status, file=sys.stderr)
+        if result.status not in ENDED:
+            print((result.summary and result.summary.reason) or result.error or result.status, file=sys.stderr)
         return result
 
 

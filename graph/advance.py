@@ -9,6 +9,7 @@ from pathlib import Path
 from langgraph.runtime import RunControl
 
 from ..benchmark.registry import UnknownTask
+from ..benchmark.task import NoBaseline
 from ..models.errors import ModelError
 from ..models.question import Answer
 from ..tools.device.port import DeviceUnavailable
@@ -84,6 +85,6 @@ def _advance(order: Order, home: Path | None, control: RunControl) -> Advanced:
             summary = run.answer(order.run, order.question, order.answer.model_dump(), home=home, control=control)
         else:
             summary = run.resume(order.run, home=home, control=control)
-    except (RunError, ModelError, UnknownTask, DeviceUnavailable, MissingArtifact) as error:
+    except (RunError, ModelError, UnknownTask, NoBaseline, DeviceUnavailable, MissingArtifact) as error:
         return Advanced(run=order.run, status="refused", reason=str(error))
     return Advanced(run=order.run, unit=summary.unit, status=summary.status, reason=summary.reason)

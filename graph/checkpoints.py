@@ -61,6 +61,17 @@ def open_checkpoints(folder: Path, *, kind: Kind = "sqlite") -> Iterator[BaseChe
         connection.close()
 
 
+def check_checkpoints(kind: Kind) -> None:
+    """Refuse a place for checkpoints that cannot be had here, before anything is written.
+
+    Raises:
+        RunError: no Postgres server is named, it does not answer, or its package is missing.
+    """
+    if kind == "postgres":
+        with _open_postgres():
+            pass
+
+
 @contextmanager
 def _open_postgres() -> Iterator[BaseCheckpointSaver[Any]]:
     url = os.environ.get(POSTGRES_VARIABLE)

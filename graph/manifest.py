@@ -66,14 +66,14 @@ def read_options(values: Mapping[str, Any]) -> Options:
         raise RunError(f"option {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
 
 
-def check_run_id(run_id: str) -> str:
+def check_run_id(run_id: str, what: str = "run id") -> str:
     """Return the id, or say what one looks like.
 
     Raises:
         RunError: it is not one.
     """
     if not RUN_ID.fullmatch(run_id):
-        raise RunError(f"run id {run_id!r}: use a-z, 0-9, '.', '_' and '-', at most 64, the first a letter or digit")
+        raise RunError(f"{what} {run_id!r}: use a-z, 0-9, '.', '_' and '-', at most 64, the first a letter or digit")
     return run_id
 
 
@@ -96,11 +96,15 @@ def run_ids(home: Path | None = None) -> list[str]:
 def write_json(path: Path, record: Record) -> None:
     """Write a record by rename and flush it, so that a reader sees the old file or the new one, whole."""
     temporary = path.with_name(f".new-{os.getpid()}")
-    with open(temporary, "w") as file:
-        file.write(record.model_dump_json(indent=2) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "w") as file:
+            file.write(record.model_dump_json(indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        error.filename = str(path)  # the file that was asked for
+        raise
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:

@@ -36,10 +36,12 @@ class Packed(Record):
     runs: tuple[str, ...]
     artifacts: int
     size_bytes: int
+    left: tuple[str, ...] = ()
+    """Why others of the home are not in it, one line each."""
 
 
 def pack(runs: Sequence[str], out: Path, *, home: Path | None = None) -> Packed:
-    """Write an archive (tar, xz) of runs; without any named, of all runs of the home.
+    """Write an archive (tar, xz) of runs; without any named, of all runs of the home that can be packed.
 
     Of each run: manifest, newest checkpoint, journal, trace, the texts of its result, and the artifacts that its state
     names. Builds and profilers' reports stay behind: what is needed of them is made again.
@@ -48,12 +50,17 @@ def pack(runs: Sequence[str], out: Path, *, home: Path | None = None) -> Packed:
         UnknownRun, RunBusy, BadCheckpoint: as they say.
         RunError: no runs, checkpoints in Postgres, or a file that cannot be written.
     """
-    names = tuple(dict.fromkeys(runs)) or tuple(run_ids(home))
-    if not names:
-        raise RunError(f"no runs in {home or default_home()}: nothing to pack")
-    manifests = [read_manifest(name, home) for name in names]
-    if elsewhere := [m.run_id for m in manifests if m.checkpoints != "sqlite"]:
-        raise RunError(f"run {elsewhere[0]!r} keeps its state in Postgres: any machine that reaches it can go on there")
+    manifests, left = [], []
+    for name in dict.fromkeys(runs or run_ids(home)):
+        try:
+            manifests.append(_packable(name, home))
+        except RunError as fault:
+            if runs:
+                raise
+            left.append(str(fault))
+    if not manifests:
+        raise RunError("; ".join(left) or f"no runs in {home or default_home()}: nothing to pack")
+    names = tuple(manifest.run_id for manifest in manifests)
     store = Store((home or default_home()) / "artifacts")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +79,14 @@ def pack(runs: Sequence[str], out: Path, *, home: Path | None = None) -> Packed:
             os.replace(archive, out)
     except OSError as error:
         raise RunError(f"{out} cannot be written: {error.strerror or error}") from None
-    return Packed(runs=names, artifacts=len(artifacts), size_bytes=out.stat().st_size)
+    return Packed(runs=names, artifacts=len(artifacts), size_bytes=out.stat().st_size, left=tuple(left))
+
+
+def _packable(name: str, home: Path | None) -> Manifest:
+    manifest = read_manifest(name, home)
+    if manifest.checkpoints != "sqlite":
+        raise RunError(f"run {name!r} keeps its state in Postgres: any machine that reaches it can go on there")
+    return manifest
 
 
 def _add(tar: tarfile.TarFile, manifest: Manifest, folder: Path, store: Store, scratch: Path) -> set[str]:

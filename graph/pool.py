@@ -70,6 +70,8 @@ class Pool:
                     place, call = waiting.popleft()
                     worker = idle.pop() if idle else _Worker(threads, self._least_used())
                     self._busy[worker.pipe] = (worker, place)
+                    if self._stopped:  # asked for while it was started
+                        worker.process.terminate()
                     with suppress(OSError):  # it has died already: its end of the pipe says so below
                         worker.pipe.send(call)
                 for pipe in wait(list(self._busy)):
@@ -84,7 +86,8 @@ class Pool:
                     except (EOFError, OSError):
                         outcome = Died(worker.why_it_died())
                     del self._busy[pipe]
-                    yield place, outcome
+                    if not (self._stopped and isinstance(outcome, Died)):  # it was stopped before it could listen
+                        yield place, outcome
         finally:
             self._drain()
             running = [worker for worker, _ in self._busy.values()]

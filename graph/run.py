@@ -27,7 +27,7 @@ from ..nodes.state import Input, State
 from ..tools.device.port import DeviceUnavailable
 from ..tools.result.summary import RunStatus, Summary
 from .build import Graph, Node, build_graph, graph_version
-from .checkpoints import Kind, open_checkpoints, prune
+from .checkpoints import Kind, check_checkpoints, open_checkpoints, prune
 from .errors import ModelRefused, NoSuchQuestion, OtherGraph, RunError, RunExists, RunFinished, RunInterrupted
 from .manifest import (
     Manifest,
@@ -145,7 +145,8 @@ def start(
     """Start a run on one unit and go as far as it goes. `source`: CUDA source to begin with, else the task's baseline.
 
     Raises:
-        UnknownTask: no such task.
+        UnknownTask, NoBaseline: no such task, or none in this precision.
+        ModelError: a model cannot be had here, or a cap on money cannot be kept.
         DeviceUnavailable: this machine lacks the device (unless `wait_for_device`: then the run waits for it).
         RunError: a bad run id, one that is taken, or a home that cannot be written.
         RunInterrupted: `control` was asked to stop; `resume` goes on.
@@ -167,8 +168,10 @@ def start(
         created=now(),
     )
     context = _context(manifest, home, extras)
-    for agent in ("planner", "coder", "compiler", "debugger"):
-        context.chat_model(agent)  # a model that cannot be had is said before anything is written
+    context.check_models()  # what cannot be had is said before anything is written
+    check_checkpoints(checkpoints)
+    if not source:
+        definition.source(precision)
     if not wait_for_device:
         context.open_device().info()
     make_folder(folder)

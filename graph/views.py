@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.panel import Panel
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ..models.estimate import Span
@@ -190,7 +190,10 @@ def show_initiated(out: Console, made: Initiated) -> None:
 
 def show_runs(out: Console, runs: Sequence[Summary]) -> None:
     """Print a table of runs."""
-    table = Table("run", "unit", "device", "status", "rounds", "gain", box=None, header_style="bold")
+    table = Table(box=None, header_style="bold")
+    table.add_column("run", overflow="fold", min_width=max((len(run.run) for run in runs), default=0))  # to be typed
+    for head in ("unit", "device", "status", "rounds", "gain"):
+        table.add_column(head)
     for run in runs:
         gain = f"{run.gain.value:.3g}x{'' if run.speedup else ' est.'}" if run.gain else "-"
         table.add_row(run.run, run.unit, run.device, run.status.replace("_", " "), str(run.rounds), gain)
@@ -208,7 +211,7 @@ def show_check(out: Console, checked: Checked) -> None:
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style="dim")
     rows.add_column(overflow="fold")
-    rows.add_row("verdict", f"{checked.status}: {checked.summary}")
+    rows.add_row("verdict", f"{checked.status}: {checked.summary.removeprefix(f'{checked.status}: ')}")
     if checked.detail and checked.status != "pass":
         rows.add_row("evidence", checked.detail)
     for word, figure in (("speedup", checked.speedup), ("estimated speedup", checked.estimated_speedup)):
@@ -221,7 +224,7 @@ def show_check(out: Console, checked: Checked) -> None:
 
 def show_tasks(out: Console, tasks: Sequence[Mapping[str, Any]]) -> None:
     """Print a table of tasks."""
-    table = Table("task", "category", "computes", box=None, header_style="bold")
+    table = Table("task", "category", Column("computes", overflow="fold"), box=None, header_style="bold")
     for task in tasks:
         table.add_row(task["name"], task["category"], task["formula"])
     out.print(table)

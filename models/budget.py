@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import cached_property
 
+from .errors import ModelConfigError
 from .prices import Prices, load_prices
 from .reply import Spent
 
@@ -36,6 +37,22 @@ class Budget:
         """The price table that calls are reckoned with."""
         return self._prices or load_prices()
 
+    def check_price(self, model: str) -> None:
+        """Refuse a cap on money that cannot be kept, before anything is done.
+
+        Raises:
+            ModelConfigError: the price of `model` is not known.
+        """
+        if self.max_usd is not None and self.prices.price(model) is None:
+            raise ModelConfigError(self._no_price(model))
+
+    @staticmethod
+    def _no_price(model: str) -> str:
+        return (
+            f"the price of {model!r} is not known, so --max-usd can't be kept: give it in a price table "
+            "($CUDAMASTER_PRICES), or cap --max-tokens instead"
+        )
+
     def check(self, spent: Spent, *, model: str = "", input_tokens: int = 0) -> None:
         """Refuse a call to `model` with about `input_tokens` if it would pass a cap.
 
@@ -58,10 +75,7 @@ class Budget:
     def _check_usd(self, max_usd: float, spent: Spent, model: str, input_tokens: int) -> None:
         next_usd = self.prices.cost_usd(model, input_tokens, 0)
         if next_usd is None:
-            raise BudgetExceeded(
-                f"the price of {model!r} is not known, so --max-usd can't be kept: "
-                "give it in a price table ($CUDAMASTER_PRICES), or cap --max-tokens instead"
-            )
+            raise BudgetExceeded(self._no_price(model))
         if spent.unpriced_calls:
             raise BudgetExceeded(
                 f"{spent.unpriced_calls} calls of this run have no known price, so --max-usd can't be kept: "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from pydantic import Field, PrivateAttr
 
@@ -162,6 +162,18 @@ class Context(Options):
         context = self.model_copy()
         context._given_models = dict(given)
         return context
+
+    def check_models(self) -> None:
+        """Refuse models that cannot be had here, and a cap on money where a price is not known.
+
+        Raises:
+            ModelError: one line on what to do.
+        """
+        from ..models.ask import model_name
+        from .state import Agent
+
+        for agent in get_args(Agent):
+            self.budget.check_price(model_name(self.chat_model(agent)))
 
     def chat_model(self, agent: Agent) -> BaseChatModel:
         """Return the model that answers an agent."""

@@ -57,6 +57,8 @@ def finisher(state: State, runtime: Runtime[Context]) -> State:
             break
         fallen.append(checked)
     status = state.get("status") or ("improved" if winner else "no_gain")
+    if status == "no_gain" and (fault := _unjudged(state)):
+        status, fallen = "failed", [*fallen, fault]
     summary = _summary(state, status, winner, fallen, context)
     _write(state, summary, winner, context)
     return {
@@ -64,6 +66,14 @@ def finisher(state: State, runtime: Runtime[Context]) -> State:
         "result": summary.model_dump(mode="json"),
         "route": "finisher" if status == "stopped_budget" else "__end__",
     }
+
+
+def _unjudged(state: State) -> str:
+    """Return why no candidate at all could be judged, where it was the machine's fault; else nothing."""
+    history = [Attempt.model_validate(item) for item in state.get("history", [])]
+    if not history or any(attempt.status != INFRA_ERROR for attempt in history):
+        return ""
+    return f"no candidate could be judged here: {history[-1].note}"
 
 
 def _verify(version: Version, state: State, context: Context) -> _Winner | State | str:

@@ -160,12 +160,21 @@ BAD_INPUT = {
     "a folder without a task": (("optimize", "/"), "folder / holds no task.py"),
     "a folder that is not there": (("bench", "./nothing", "--device", "cpu"), "no task folder ./nothing"),
     "unknown task shown": (("tasks", "nothing"), "unknown task"),
+    "bench: unknown model": (("bench", "relu", "--device", "cpu", "--model", "foo"), "'foo'"),
+    "ablate: unknown model": (("ablate", "model", "relu", "--device", "cpu", "--values", "offline,foo"), "'foo'"),
+    "bench: no server": (("bench", "relu", "--device", "cpu", "--checkpoints", "postgres"), "CUDAMASTER_POSTGRES"),
+    "no server": (("optimize", "dot_product", "--checkpoints", "postgres"), "CUDAMASTER_POSTGRES"),
+    "price unknown": (("optimize", "dot_product", "--max-usd", 1), "the price of"),
+    "suite id": (("bench", "relu", "--device", "cpu", "--suite", "a b"), "suite id 'a b'"),
 }
 
 
 @pytest.mark.parametrize("name", BAD_INPUT)
-def test_bad_input_is_one_clear_line_and_exit_code_2(cudamaster: Run, name: str) -> None:
+def test_bad_input_is_one_clear_line_and_exit_code_2_and_leaves_nothing(
+    cudamaster: Run, bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     arguments, told = BAD_INPUT[name]
+    monkeypatch.delenv("CUDAMASTER_POSTGRES", raising=False)
     if name == "no GPU":  # the real context would open the real device
 
         def no_gpu(self: object) -> None:
@@ -183,6 +192,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(cudamaster: Run, name: str)
     assert done.exit_code == 2
     assert told in done.stderr
     assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+    assert not [*bench.home.glob("runs/*"), *bench.home.glob("suites/*"), *bench.home.glob("ablations/*")]
 
 
 def test_an_endpoint_that_refuses_the_key_loses_nothing(cudamaster: Run, bench: Bench) -> None:
@@ -352,6 +362,26 @@ def test_runs_are_worked_on_packed_and_unpacked(cudamaster: Run, bench: Bench, t
     archive.write_bytes(b"damaged")
     done = cudamaster("unpack", archive)
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+
+
+def test_work_says_whether_anything_still_waits(cudamaster: Run, bench: Bench) -> None:
+    assert cudamaster("work").exit_code == 0
+    bench.model = MailboxChat()
+    cudamaster("optimize", "dot_product", "--model", "mailbox", "--run-id", "asks")
+    assert cudamaster("work").exit_code == 3
+    told = cudamaster("mailbox", "export", "--format", "markdown", "--out", bench.home / "q.md").stdout
+    assert "1 question in" in told
+    assert "heading" in told
+    told = cudamaster("mailbox", "export", "--out", bench.home / "q.jsonl").stdout
+    assert "1 question in" in told
+    assert "`text`" in told
+
+
+def test_ids_that_must_be_typed_are_shown_whole(cudamaster: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "dot_product-fp32-20261130-101500-ab12"
+    cudamaster("optimize", "dot_product", "--rounds", 1, "--run-id", name)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert name in cudamaster("runs").stdout
 
 
 def test_a_run_is_replayed_from_another_ones_journal(cudamaster: Run, bench: Bench) -> None:

@@ -43,6 +43,8 @@ def write_report(
             return [f"{out}: {', '.join(arms.data)}"]
         found = joined([gather(name, home) for name in what])
         if libraries is not None:
+            if not libraries.is_file():
+                raise RunError(f"{libraries}: no such file of libraries' times")
             found = with_libraries(found, library_times(read_measured(libraries)))
         if data is not None:
             write_data(found, data)

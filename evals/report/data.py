@@ -43,7 +43,7 @@ class ReportData(Record):
 
     @property
     def over_libraries(self) -> list[float]:
-        """Speedup over the fastest vendor library of every unit that has one."""
+        """Every winner's speedup over the fastest vendor library, where there is one."""
         gains = ((result.gain, self.libraries.get(result.unit.name)) for result in self.results)
         return [gain / library for gain, library in gains if gain and library]
 

@@ -51,7 +51,9 @@ def _times(data: ReportData) -> list[str]:
     if over := data.over_libraries:
         ahead = sum(ratio >= 1.0 for ratio in over)
         lines += ["Library: the speedup over the baseline of the fastest vendor library that the judge accepts."]
-        lines += [f"{ahead} of the {len(over)} units that have one are at least as fast as it; geometric mean of the"]
+        lines += [
+            f"{ahead} of the {len(over)} winners that have one are at least as fast as it; geometric mean of their"
+        ]
         lines += [f"speedup over it: {factor(geometric_mean(over))}."]
         heads.insert(3, "library")
     lines += ["", f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]

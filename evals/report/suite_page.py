@@ -64,7 +64,9 @@ def _tiles(point: Point, data: ReportData) -> list[tuple[str, str]]:
     tiles += [(f"{point.weighted:.3g}x", f"the paper's P, mean; above 2 for {point.tau[2.0]:.0%} of units")]
     tiles += [(f"{efficient(data.results)} of {point.units}", f"reach {efficiency} of {EFFICIENT:g} or more")]
     if over := data.over_libraries:
-        tiles += [(f"{sum(ratio >= 1.0 for ratio in over)} of {len(over)}", "as fast as a vendor library, or faster")]
+        tiles += [
+            (f"{sum(ratio >= 1.0 for ratio in over)} of {len(over)}", "winners as fast as a vendor library, or faster")
+        ]
     price = "of an unknown price" if point.usd is None else f"for ${point.usd:.4f}"
     tiles += [(number(point.tokens), f"tokens a unit{estimated}, {price}")]
     busy = sum(sum(story.seconds.values()) for story in data.stories) / max(1, len(data.stories))

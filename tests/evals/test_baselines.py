@@ -14,13 +14,13 @@ from cudamaster.evals.baseline_records import (
     ProfiledBaseline,
     Session,
     TimedCase,
-    append_measured,
     library_times,
     read_measured,
 )
 from cudamaster.evals.baselines import WHAT, library_names, main, measure, missing, write_pages
 from cudamaster.evals.baselines_page import baselines_page
 from cudamaster.evals.diagnosis_page import diagnosis_page
+from cudamaster.evals.lines import append_lines
 from cudamaster.graph.executor import Died
 from cudamaster.tools.device.gpu_model import gpu_model
 from cudamaster.tools.device.port import DeviceInfo
@@ -99,14 +99,16 @@ def test_nothing_measured_is_an_error_not_an_empty_page(tmp_path: Path) -> None:
 
 def test_a_file_keeps_the_last_word_and_survives_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "data.jsonl"
-    append_measured(path, [SESSION, *TIMED, *PROFILED, Failed(unit="gelu-bf16", what="profile", reason="no ncu")])
-    append_measured(path, [timed(time_us=19.0), SESSION.model_copy(update={"date": "2026-01-03"})])
+    append_lines(path, [SESSION, *TIMED, *PROFILED, Failed(unit="gelu-bf16", what="profile", reason="no ncu")])
+    append_lines(path, [timed(time_us=19.0), SESSION.model_copy(update={"date": "2026-01-03"})])
     with path.open("a") as file:
         file.write(timed(time_us=1.0).model_dump_json()[:-20])  # cut short
     found = read_measured(path)
     assert len(found) == 1 + len(TIMED) + len(PROFILED)
     assert next(r.date for r in found if isinstance(r, Session)) == "2026-01-03"
     assert timed(time_us=19.0) in found
+    append_lines(path, [timed(time_us=18.0)])
+    assert timed(time_us=18.0) in read_measured(path), "what comes after a line that was cut short is whole"
     assert read_measured(tmp_path / "none.jsonl") == []
     path.write_text('{"kind": "session", "date": "2026-01-02"}\n')
     with pytest.raises(ValueError, match="device"):
@@ -176,7 +178,7 @@ def test_recorded_profiles_are_diagnosed_anew(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(measure_baseline, "nvcc_build", lambda *_: Build(ok=True, resources=(used,)))
     old = PROFILED[1].model_copy(update={"case": HEAVIEST, "unit": "relu-bf16"})
     path = tmp_path / "data.jsonl"
-    append_measured(path, [SESSION, old])
+    append_lines(path, [SESSION, old])
     main([str(path), "--diagnose"])
     new = next(r for r in read_measured(path) if isinstance(r, ProfiledBaseline))
     assert new.profile == old.profile
@@ -186,7 +188,7 @@ def test_recorded_profiles_are_diagnosed_anew(tmp_path: Path, monkeypatch: pytes
 
 def test_pages_are_written_from_data_alone(tmp_path: Path) -> None:
     data, folder = tmp_path / "data.jsonl", tmp_path / "pages"
-    append_measured(data, [SESSION, *TIMED, *PROFILED])
+    append_lines(data, [SESSION, *TIMED, *PROFILED])
     main([str(data), "--pages", str(folder)])
     assert sorted(path.name for path in folder.iterdir()) == ["baselines_h200.md", "diagnosis_h200.md"]
 

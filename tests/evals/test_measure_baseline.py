@@ -114,6 +114,22 @@ def test_a_process_that_died_is_started_again_for_the_next_case(machine: Machine
     assert len(machine.started) == 2
 
 
+def test_a_library_that_dies_as_it_is_loaded_is_a_verdict_for_each_case(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.kernel = lambda _: CallResult("crash", "gone")
+
+    def dead(*arguments: Any, **known: Any) -> Runner:
+        runner = machine.start(*arguments, **known)
+        runner.dead = CallResult("crash", "it could not be loaded")
+        return runner
+
+    monkeypatch.setattr(module, "RunnerProcess", dead)
+    found = time_baseline("relu", "fp32", CaseSet.PAPER, CASES)
+    assert [status for status, _, _ in times(found)] == ["crash", "crash"]
+    assert len(machine.started) == 2
+
+
 def test_faults_of_the_machine_are_failures_not_verdicts(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise RunnerFault("no context")

@@ -203,14 +203,24 @@ def test_a_suite_counts_what_is_efficient_and_what_beats_libraries() -> None:
     )
     assert data.over_libraries == [0.5, 2.0]
     text, page = suite_markdown(data, "T"), read(suite_page(data, "T")).text
-    assert "1 of the 2 units that have one are at least as fast as it" in text
-    assert "1 of 2 as fast as a vendor library, or faster" in page
+    assert "1 of the 2 winners that have one are at least as fast as it" in text
+    assert "1 of 2 winners as fast as a vendor library, or faster" in page
     left = data.results[2].model_copy(update={"summary": None, "status": "failed"})
     data = data.model_copy(update={"results": (slow, quick, left), "libraries": {}})
     assert "2 units reach an efficiency of 0.5 or more" in suite_markdown(data, "T")
     assert "2 of 20 reach an efficiency of 0.5 or more" in read(suite_page(data, "T")).text
     assert "ibrary" not in suite_markdown(data, "T")
     assert "reach an estimated efficiency of 0.5" in suite_markdown(suite_of(3, measured=False), "T")
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    write_data(suite_of(2), tmp_path / "d.json")
+    what, out = [str(tmp_path / "d.json")], tmp_path / "t.md"
+    with pytest.raises(RunError, match=r"gone\.jsonl: no such file"):
+        write_report(what, out=out, libraries=tmp_path / "gone.jsonl", home=tmp_path)
+    with pytest.raises(RunError, match=r"no/d2\.json cannot be written"):
+        write_report(what, out=out, data=tmp_path / "no/d2.json", home=tmp_path)
+    assert not out.exists()
 
 
 def test_the_kernels_that_astra_shares_have_a_table(tmp_path: Path) -> None:
@@ -231,7 +241,7 @@ def test_the_kernels_that_astra_shares_have_a_table(tmp_path: Path) -> None:
         (["gone.json"], "a.html", "cannot be read"),
         (["good.json"], "a.pdf", "written as .html"),
         (["good.json", "good.json"], "a.csv", "a comparison is written as"),
-        (["good.json"], "no/such/folder/a.html", "cannot be written"),
+        (["good.json"], "no/such/folder/a.html", "no/such/folder/a.html cannot be written"),
     ],
 )
 def test_what_cannot_be_reported_is_one_clear_line(

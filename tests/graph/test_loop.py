@@ -197,6 +197,14 @@ def test_a_machine_that_stays_at_fault_ends_the_round_and_no_repair_is_asked(ben
     assert "debugger" not in bench.path()
 
 
+def test_a_machine_that_judges_nothing_is_a_failure_and_no_lack_of_gain(bench: Bench) -> None:
+    bench.script = replies(coder=[fence(source("pass", 2.0)), fence(source("pass", 2.0))])
+    bench.faults["run_kernel"] = ["ok", *["infra_error"] * 4]
+    summary = bench.start(rounds=2)
+    assert summary.status == "failed"
+    assert summary.reason.startswith("no candidate could be judged here: ")
+
+
 def test_an_unreadable_answer_is_asked_once_more_with_what_was_wrong(bench: Bench) -> None:
     bench.script = replies(planner=["I would unroll it."], coder=["no code", fence(source("pass", 2.0))])
     assert bench.start(rounds=1).status == "improved"

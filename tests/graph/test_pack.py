@@ -168,6 +168,23 @@ def test_what_cannot_be_packed_is_said(machine: Machine, tmp_path: Path) -> None
     assert list(tmp_path.glob(".pack-*")) == []
 
 
+def test_a_run_that_cannot_be_packed_does_not_keep_the_others(machine: Machine, tmp_path: Path) -> None:
+    bench = machine("here")
+    out = tmp_path / "runs.tar.xz"
+    for name in ("good", "damaged", "elsewhere"):
+        bench.start(run_id=name, rounds=1)
+    file = bench.home / "runs/elsewhere/manifest.json"
+    file.write_text(file.read_text().replace('"sqlite"', '"postgres"'))
+    (bench.home / "runs/damaged/manifest.json").write_text("{")
+    packed = pack([], out, home=bench.home)
+    assert packed.runs == ("good",)
+    assert len(packed.left) == 2
+    assert any("damaged" in line for line in packed.left)
+    assert any("Postgres" in line for line in packed.left)
+    with pytest.raises(RunError, match="Postgres"):
+        pack(["good", "elsewhere"], out, home=bench.home)
+
+
 def doctored(archive: Path, members: dict[str, bytes], link: str = "") -> Path:
     """Return a copy of an archive with more in it."""
     copy = archive.with_name("doctored.tar.xz")

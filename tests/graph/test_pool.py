@@ -66,6 +66,16 @@ def test_stopping_lets_the_running_call_end_and_begins_no_more(tmp_path: Path) -
     assert list(pool.run([Call(double, (1,))])) == []
 
 
+def test_a_worker_that_is_stopped_before_it_listens_is_no_death() -> None:
+    pool = Pool(1)
+    with ThreadPoolExecutor(1) as thread:
+        outcomes = thread.submit(list, pool.run([Call(double, (1,))]))
+        while not pool._busy and not outcomes.done():
+            time.sleep(0.001)
+        pool.stop()  # a worker takes a second to import what it needs
+        assert all(not isinstance(outcome, Died) for _, outcome in outcomes.result())
+
+
 def test_one_call_after_another_in_this_process_until_stopped() -> None:
     here = Here()
     outcomes = here.run([Call(double, (1,)), Call(double, (2,)), Call(double, (3,))])

@@ -93,6 +93,8 @@ def init(
         NotATask: the file or an argument cannot be used; the message says what to change.
         DeviceUnavailable: `check` on a device that this machine lacks.
     """
+    if missing := [folder for folder in include if not folder.is_dir()]:
+        raise NotATask(f"-I {missing[0]}: no such folder")
     flat = Source(flatten(source, include=include, defines=defines))
     chosen = find_launcher(flat, source.name, name=launcher, template=template)
     if not Source(read_file(source)).named(chosen.function.name):
@@ -147,6 +149,11 @@ def _guesses(
     found = guess(Source(taken.text), taken.launcher, flat)
     if unknown := sorted({name for answers in told.values() for name in answers} - set(found)):
         raise NotATask(f"{taken.launcher.function.name} has no parameter {unknown[0]!r}: it has {', '.join(found)}")
+
+    for name in told["value"]:
+        if found[name].role is not Role.SCALAR and told["role"].get(name) != Role.SCALAR.value:
+            role = found[name].role.value
+            raise NotATask(f"value of {name}: its role is {role}; values are of scalars (--role {name}=scalar)")
 
     def answer(name: str, what: str, guessed: str) -> str:
         return told[what].get(name) or (ask(name, what, guessed) if ask else "")

@@ -105,12 +105,25 @@ def _checked(function: Function, file: str, template: Mapping[str, str]) -> Laun
     if _objections(function):
         raise NotATask(_refusal(function, file))
     storage, arguments = "", []
+    if unknown := sorted(set(template) - {parameter.name for parameter in function.template}):
+        there = ", ".join(parameter.name for parameter in function.template) or "none"
+        raise NotATask(f"{function.name} has no template parameter {unknown[0]!r} (it has: {there})")
     for parameter in function.template:
         value = template.get(parameter.name) or parameter.default
         is_element = parameter.kind == "typename" and any(
             p.type == parameter.name and p.pointer for p in function.parameters
         )
-        if is_element and not storage and parameter.name not in template:
+        if is_element and storage:
+            raise NotATask(
+                f"{file}:{line(function.node)}: {function.name} has arrays of two template types, "
+                f"{storage} and {parameter.name}: a contract has one, which the precision decides; fix the other"
+            )
+        if is_element and parameter.name in template:
+            raise NotATask(
+                f"{parameter.name} is the type of {function.name}'s arrays: the precision says what it is "
+                f"(--precision of `optimize`), so leave --template {parameter.name} out"
+            )
+        if is_element:
             storage = parameter.name
             arguments.append("T")
         elif value:

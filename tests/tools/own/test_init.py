@@ -141,6 +141,8 @@ def test_a_simple_launcher_stands_in_the_entry_itself(saxpy: Path, tmp_path: Pat
         ({"shapes": {"x": "elements"}}, "x: shape .*'elements' is neither a size"),
         ({"shapes": {"x": "import os"}}, "x: shape 'import os' is no expression"),
         ({"values": {"a": "two"}}, "'two' is no number"),
+        ({"values": {"x": "3"}}, "value of x: its role is in"),
+        ({"include": [Path("/no/such/folder")]}, "-I /no/such/folder: no such folder"),
         ({"reference": "nothing.py:f"}, "FILE.py:FUNCTION"),
         ({"reference": f"{EXAMPLES}/torch_extension/reference.py:g"}, "no function 'g'"),
         ({"reference": REFERENCE, "roles": {"piece": "scalar"}}, "takes 5 arguments.*x, y, a, count, piece|it will be"),

@@ -275,10 +275,18 @@ LAUNCH = "__global__ void k(float* y) { y[0] = 1; }\n"
         ("void f(float* y, const float* x) { cudaMemcpy(y, x, 4, cudaMemcpyHostToDevice); k<<<1, 1>>>(y); }",
          "takes device pointers"),
         ("template <int N> void f(float* y) { k<<<N, 1>>>(y); }", "--template N=VALUE"),
+        ("template <typename T, typename U> void f(T* y, const U* x) { k<<<1, 1>>>(y, x); }", "two template types"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_launcher_is_refused_with_what_to_change(text: str, words: str) -> None:
     assert words in refusal(LAUNCH + text)
+
+
+def test_a_template_argument_that_means_nothing_is_refused() -> None:
+    text = LAUNCH + "template <typename T, int N = 4> void f(T* y) { k<<<N, 1>>>(y); }"
+    for template, words in (({"T": "float"}, "the precision says what it is"), ({"Z": "3"}, r"'Z' \(it has: T, N\)")):
+        with pytest.raises(NotATask, match=words):
+            taken(text, **template)
 
 
 def test_templates_and_helpers_of_the_host() -> None:

@@ -72,7 +72,10 @@ def gpu_lock(uuid: str, what: str, wait_s: float = 600.0) -> Iterator[None]:
     if path in mine:
         yield
         return
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:  # in a sticky folder a hardened kernel refuses O_CREAT on another user's file
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     with contextlib.suppress(OSError):
         os.fchmod(fd, 0o666)
     try:

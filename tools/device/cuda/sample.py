@@ -32,8 +32,8 @@ def sampling_on_gpu(
     """
     with ThreadPoolExecutor(libraries) as pool:
         starting = [pool.submit(open_runner, number) for number in range(libraries)]
-        wait(starting)
         try:
+            wait(starting)
             runners = [start.result() for start in starting]
 
             def sample(numbers: Sequence[int], calls: int) -> dict[int, tuple[float, ...]]:
