@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from ..prompts.brief import Attempt, Plan
+from ..prompts.brief import Attempt, Plan, plans_by_round
 from ..tools.records import Diagnosis
 from ..tools.result.summary import Figure, Summary
 
@@ -26,10 +26,11 @@ def report_text(
     lines += ["## The kernel that it began with", "", f"{source_name}."]
     lines += _diagnosis(before)
     best = 1.0
+    planned = plans_by_round(history, plans)
     for number, attempts in groupby(history, key=lambda attempt: attempt.round):
         tried = list(attempts)
         lines += ["", f"## Round {number}: {tried[0].strategy or 'no plan'}", ""]
-        lines += _reasons(tried[0].strategy, plans)
+        lines += _reasons(planned.get(number))
         for attempt in tried:
             what = "first version" if attempt.attempt == 0 else f"repair {attempt.attempt}"
             gain = attempt.speedup if attempt.speedup is not None else attempt.estimated_speedup
@@ -74,8 +75,7 @@ def _kind(attempt: Attempt) -> str:
     return "" if attempt.speedup is not None else " by estimate"
 
 
-def _reasons(strategy: str, plans: Sequence[Plan]) -> list[str]:
-    plan = next((plan for plan in plans if plan.strategy == strategy), None)
+def _reasons(plan: Plan | None) -> list[str]:
     if plan is None:
         return []
     parts = [plan.reasoning, plan.expected_effect and f"Expected: {plan.expected_effect}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
@@ -51,6 +52,18 @@ class Attempt(Record):
     def gain(self) -> float | None:
         """The measured speedup, else the estimated one, else None."""
         return self.speedup if self.speedup is not None else self.estimated_speedup
+
+
+def plans_by_round(history: Iterable[Attempt], plans: Iterable[Plan]) -> dict[int, Plan]:
+    """Return the plan that each round was given; a strategy may be planned more than once."""
+    rest, found = list(plans), {}
+    for attempt in history:
+        names = [plan.strategy for plan in rest]
+        if attempt.attempt == 0 and attempt.strategy in names:
+            place = names.index(attempt.strategy)
+            found[attempt.round] = rest[place]
+            rest = rest[place + 1 :]
+    return found
 
 
 class Brief(Record):

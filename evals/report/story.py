@@ -18,7 +18,7 @@ from ...models.journal import Journal
 from ...models.parse import Unreadable, parse_repair, parse_source
 from ...nodes.context import Context
 from ...nodes.state import State, Version
-from ...prompts.brief import Attempt, Plan
+from ...prompts.brief import Attempt, Plan, plans_by_round
 from ...tools.profile.totals import total
 from ...tools.records import CaseGain, Diagnosis, Finding, Profile, Record, Verdict, read_gain
 from ...tools.result.build_files import build_script
@@ -142,11 +142,12 @@ def _rounds(
 ) -> tuple[Round, ...]:
     history = [Attempt.model_validate(item) for item in state.get("history", [])]
     plans = [Plan.model_validate(context.store.get_json(name)) for name in state.get("plans", [])]
+    planned = plans_by_round(history, plans)
     rounds = []
     for number, attempts in groupby(history, key=lambda attempt: attempt.round):
         tried = list(attempts)
         base = [version for version in versions if version.round < number][-1]
-        plan = next((plan for plan in plans if plan.strategy == tried[0].strategy), None)
+        plan = planned.get(number)
         diagnosis = Diagnosis.model_validate(context.store.get_json(base.diagnosis)) if base.diagnosis else None
         rounds.append(
             Round(

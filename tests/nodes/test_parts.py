@@ -11,7 +11,7 @@ from cudamaster.nodes.context import Context, Options, context_for
 from cudamaster.nodes.hold import held_up
 from cudamaster.nodes.report import report_text
 from cudamaster.nodes.run import certain_gain, headline, is_better
-from cudamaster.prompts.brief import Attempt, Plan
+from cudamaster.prompts.brief import Attempt, Plan, plans_by_round
 from cudamaster.tools.records import Diagnosis, Finding
 from cudamaster.tools.result.summary import Figure, Summary
 
@@ -104,3 +104,16 @@ def test_the_report_tells_the_story_in_order() -> None:
     ]  # fmt: skip
     places = [text.index(words) for words in story]
     assert places == sorted(places)
+
+
+def test_a_strategy_that_is_planned_twice_has_a_reason_for_each_round() -> None:
+    history = [
+        Attempt(round=1, attempt=0, strategy="tile", status="wrong"),
+        Attempt(round=1, attempt=1, strategy="tile", status="pass"),
+        Attempt(round=2, attempt=0, strategy="", status="unreadable"),
+        Attempt(round=3, attempt=0, strategy="tile", status="pass"),
+        Attempt(round=4, attempt=0, strategy="grid", status="pass"),
+    ]
+    plans = [Plan(strategy=name, reasoning=why) for name, why in (("tile", "a"), ("tile", "b"), ("grid", "c"))]
+    assert {n: plan.reasoning for n, plan in plans_by_round(history, plans).items()} == {1: "a", 3: "b", 4: "c"}
+    assert plans_by_round(history, plans[2:]) == {4: plans[2]}
