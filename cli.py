@@ -217,6 +217,13 @@ DeviceOption = Annotated[DeviceChoice, typer.Option(help="Where kernels run; aut
 PrecisionOption = Annotated[PrecisionChoice, typer.Option(help="Storage precision.")]
 TaskOption = Annotated[str, typer.Option(help="The task that the kernel computes.", autocompletion=_task_names)]
 Source = Annotated[Path, typer.Argument(help="The CUDA source file.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")]
+Repairs = Annotated[int | None, typer.Option(min=0, max=20, help="Most repairs in a round.", show_default="3")]
+View = Annotated[
+    ViewChoice | None, typer.Option(help="What the Planner is told of the profile.", show_default="diagnosis")
+]
+Tune = Annotated[bool | None, typer.Option("--tune/--no-tune", help="Search the constants that a source marks.")]
+Preset = Annotated[str | None, typer.Option(help="`paper`: the loop as the paper describes it.")]
 MaxUsd = Annotated[float | None, typer.Option(min=0, help="Most money for the model, in USD.")]
 UnitMaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="Most USD for the model, for each unit.")]
 UnitMaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=0, help="Most tokens, for each unit.")]
@@ -296,7 +303,7 @@ def optimize(
     model: Annotated[
         str | None, typer.Option(help="Who answers: offline, mailbox, openai:NAME.", show_default="offline")
     ] = None,
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
+    base_url: BaseUrl = None,
     planner_model: Annotated[str | None, typer.Option(help="Another model for the Planner.")] = None,
     coder_model: Annotated[str | None, typer.Option(help="Another model for the Coder.")] = None,
     compiler_model: Annotated[str | None, typer.Option(help="Another model for the Compiler.")] = None,
@@ -313,16 +320,10 @@ def optimize(
         CacheChoice | None, typer.Option(help="Pay the same question to the same model once, over all runs.")
     ] = None,
     rounds: Annotated[int | None, typer.Option(min=1, max=100, help="Rounds.", show_default="3")] = None,
-    repairs: Annotated[
-        int | None, typer.Option(min=0, max=20, help="Most repairs in a round.", show_default="3")
-    ] = None,
-    profile: Annotated[
-        ViewChoice | None, typer.Option(help="What the Planner is told of the profile.", show_default="diagnosis")
-    ] = None,
-    tune: Annotated[
-        bool | None, typer.Option("--tune/--no-tune", help="Search the constants that a source marks.")
-    ] = None,
-    preset: Annotated[str | None, typer.Option(help="`paper`: the loop as the paper describes it.")] = None,
+    repairs: Repairs = None,
+    profile: View = None,
+    tune: Tune = None,
+    preset: Preset = None,
     source: Annotated[Path | None, typer.Option("--from", help="A .cu file to begin with.")] = None,
     run_id: Annotated[str, typer.Option(help="A name for the run.", show_default="made up")] = "",
     home: Home = None,
@@ -555,14 +556,7 @@ Precisions = Annotated[
     list[PrecisionChoice] | None, typer.Option(help="Once or twice.", show_default="those that a task has")
 ]
 ModelOption = Annotated[str | None, typer.Option(help="Who answers: offline, mailbox, openai:NAME.")]
-BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")]
 Rounds = Annotated[int | None, typer.Option(min=1, max=100, help="Rounds for each unit.", show_default="3")]
-Repairs = Annotated[int | None, typer.Option(min=0, max=20, help="Most repairs in a round.", show_default="3")]
-View = Annotated[
-    ViewChoice | None, typer.Option(help="What the Planner is told of the profile.", show_default="diagnosis")
-]
-Tune = Annotated[bool | None, typer.Option("--tune/--no-tune", help="Search the constants that a source marks.")]
-Preset = Annotated[str | None, typer.Option(help="`paper`: the loop as the paper describes it.")]
 SearchOption = Annotated[
     SearchChoice,
     typer.Option("--search", help="best-of-n: n runs from different strategies, of which the better half goes on."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import secrets
@@ -90,14 +91,32 @@ class _Buffer:
     before: NDArray[Any] | None
 
 
+_PREFIX: Final = "cudamaster-"
+
+
+def remove_left_folders(shared: Path) -> None:
+    """Remove the folders of runners whose driver was killed: nobody holds the lock on what they brought back."""
+    for folder in shared.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime < 60:
+                continue  # it may not be locked yet
+            kept = os.open(folder / "outputs.bin", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)  # it may be anything
+            try:
+                fcntl.flock(kept, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(kept)
+
+
 def _run_folder() -> Path:
     """Make a private folder for bulk data, in memory where there is room."""
     shared = Path("/dev/shm")
     with contextlib.suppress(OSError):
+        remove_left_folders(shared)
         room = os.statvfs(shared)
         if os.access(shared, os.W_OK) and room.f_bavail * room.f_frsize > 2 << 30:
-            return Path(tempfile.mkdtemp(prefix="cudamaster-", dir=shared))
-    return Path(tempfile.mkdtemp(prefix="cudamaster-"))
+            return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=shared))
+    return Path(tempfile.mkdtemp(prefix=_PREFIX))
 
 
 class RunnerProcess:
@@ -146,6 +165,7 @@ class RunnerProcess:
         (self.folder / "guard.bin").write_bytes(self._guard)
         self._outputs = (self.folder / "outputs.bin").open("w+b", buffering=0)
         """What calls left behind, sized here: it only grows, since its pages cost more than what is written to them."""
+        fcntl.flock(self._outputs, fcntl.LOCK_EX)
         self._log = self.folder / "stdout", self.folder / "stderr"
         ours, theirs = socket.socketpair()
         announce_senders(ours)

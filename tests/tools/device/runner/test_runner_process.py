@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cudamaster.benchmark.contract import Precision
 from cudamaster.tools.device.port import CallResult, Unsupported
-from cudamaster.tools.device.runner.client import Limits, RunnerFault, RunnerProcess
+from cudamaster.tools.device.runner.client import Limits, RunnerFault, RunnerProcess, remove_left_folders
 
 from .conftest import GOOD, make_arrays, make_case, make_task
 
@@ -40,6 +40,25 @@ def test_a_right_candidate_brings_every_output_back(start: Start, n: int) -> Non
     np.testing.assert_array_equal(result.outputs["extra"], np.full(n, 20, np.float32))
     assert result.damage == ()
     assert result.unwritten == {"y": 0, "extra": 0}
+
+
+def test_a_killed_driver_s_folder_is_removed_and_a_living_one_s_stays(start: Start, tmp_path: Path) -> None:
+    living, left, new, odd, strange = (tmp_path / f"cudamaster-{name}" for name in ("a", "b", "c", "d", "e"))
+    runner = start()
+    living.symlink_to(runner.folder)
+    for folder in (left, new, odd, strange):
+        folder.mkdir()
+    for folder in (left, new):
+        (folder / "outputs.bin").write_bytes(b"much")
+    os.mkfifo(odd / "outputs.bin")  # a candidate may have left anything: nothing blocks
+    (strange / "outputs.bin").symlink_to(left)
+    for folder in (runner.folder, left, odd, strange):
+        os.utime(folder, (0, 0))
+    remove_left_folders(tmp_path)
+    assert not left.exists()
+    assert new.exists()
+    assert strange.exists()
+    assert run(runner).status == "ok"
 
 
 def test_zero_elements(start: Start) -> None:
