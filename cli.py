@@ -225,8 +225,6 @@ View = Annotated[
 Tune = Annotated[bool | None, typer.Option("--tune/--no-tune", help="Search the constants that a source marks.")]
 Preset = Annotated[str | None, typer.Option(help="`paper`: the loop as the paper describes it.")]
 MaxUsd = Annotated[float | None, typer.Option(min=0, help="Most money for the model, in USD.")]
-UnitMaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="Most USD for the model, for each unit.")]
-UnitMaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=0, help="Most tokens, for each unit.")]
 MaxTokens = Annotated[int | None, typer.Option(min=0, help="Most tokens, in and out.")]
 MaxCalls = Annotated[int | None, typer.Option(min=0, help="Most questions to the model.")]
 MaxWall = Annotated[float | None, typer.Option(min=0, help="Most seconds of this start or resume.")]
@@ -557,6 +555,8 @@ Precisions = Annotated[
 ]
 ModelOption = Annotated[str | None, typer.Option(help="Who answers: offline, mailbox, openai:NAME.")]
 Rounds = Annotated[int | None, typer.Option(min=1, max=100, help="Rounds for each unit.", show_default="3")]
+UnitMaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="Most USD for the model, for each unit.")]
+UnitMaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=0, help="Most tokens, for each unit.")]
 SearchOption = Annotated[
     SearchChoice,
     typer.Option("--search", help="best-of-n: n runs from different strategies, of which the better half goes on."),
@@ -868,7 +868,7 @@ def work(
     Exit code 0 if all have ended, 3 if some wait, 1 if one was refused.
     """
     with _refusing(), _interrupted_by_sigterm():
-        from .graph.run import list_runs
+        from .graph.run import TERMINAL, list_runs
         from .graph.work import work as go_on
 
         with _watched_runs(as_json) as on_run:
@@ -881,8 +881,7 @@ def work(
             show_worked(console(), done)
         if any(item.status == "refused" for item in done):
             raise typer.Exit(1)
-        ended = {"improved", "no_gain", "failed"}
-        raise typer.Exit(0 if all(summary.status in ended for summary in list_runs(home)) else 3)
+        raise typer.Exit(0 if all(summary.status in TERMINAL for summary in list_runs(home)) else 3)
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from ..tools.records import Record
 def append_lines(path: Path, records: Iterable[Record]) -> None:
     """Add records; what a kill left of a line stays on a line of its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    cut = path.exists() and not path.read_bytes().endswith(b"\n") and path.stat().st_size > 0
-    with path.open("a") as file:
-        file.write("\n" * cut + "".join(record.model_dump_json() + "\n" for record in records))
+    with path.open("ab+") as file:  # reads anywhere, writes at the end
+        if file.tell() and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n":
+            file.write(b"\n")
+        for record in records:
+            file.write(record.model_dump_json().encode() + b"\n")
 
 
 def read_lines(path: Path) -> list[Any]:

@@ -11,6 +11,7 @@ from langgraph.runtime import RunControl
 from ..benchmark.contract import Precision
 from ..benchmark.registry import load_task
 from ..nodes.context import PRESETS
+from ..prompts.brief import AGENTS
 from ..tools.device.select import get_device
 from ..tools.result.summary import Summary
 from . import fork as forking
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 Model: TypeAlias = "str | BaseChatModel"
 """A name (`offline`, `mailbox`, `openai:<name>`, …) or a LangChain chat model."""
-Agents = ("planner", "coder", "compiler", "debugger")
 
 
 def optimize(
@@ -181,11 +181,11 @@ def _split(model: Model | None, models: Mapping[str, Model] | None) -> tuple[dic
         named["model"] = model
     elif model is not None:
         named["model"] = _label(model)
-        given = dict.fromkeys(Agents, model)
+        given = dict.fromkeys(AGENTS, model)
     by_agent: dict[str, str] = {}
     for agent, one in (models or {}).items():
-        if agent not in Agents:
-            raise RunError(f"unknown agent {agent!r}: there are {', '.join(Agents)}")
+        if agent not in AGENTS:
+            raise RunError(f"unknown agent {agent!r}: there are {', '.join(AGENTS)}")
         if isinstance(one, str):
             given.pop(agent, None)
             by_agent[agent] = one

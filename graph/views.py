@@ -190,10 +190,8 @@ def show_initiated(out: Console, made: Initiated) -> None:
 
 def show_runs(out: Console, runs: Sequence[Summary]) -> None:
     """Print a table of runs."""
-    table = Table(box=None, header_style="bold")
-    table.add_column("run", overflow="fold", min_width=max((len(run.run) for run in runs), default=0))  # to be typed
-    for head in ("unit", "device", "status", "rounds", "gain"):
-        table.add_column(head)
+    whole = Column("run", overflow="fold", min_width=max((len(run.run) for run in runs), default=0))  # to be typed
+    table = Table(whole, "unit", "device", "status", "rounds", "gain", box=None, header_style="bold")
     for run in runs:
         gain = f"{run.gain.value:.3g}x{'' if run.speedup else ' est.'}" if run.gain else "-"
         table.add_row(run.run, run.unit, run.device, run.status.replace("_", " "), str(run.rounds), gain)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr
 
@@ -170,9 +170,9 @@ class Context(Options):
             ModelError: one line on what to do.
         """
         from ..models.ask import model_name
-        from .state import Agent
+        from ..prompts.brief import AGENTS
 
-        for agent in get_args(Agent):
+        for agent in AGENTS:
             self.budget.check_price(model_name(self.chat_model(agent)))
 
     def chat_model(self, agent: Agent) -> BaseChatModel:
